@@ -1,0 +1,155 @@
+//! The flags that all lessons share.
+
+use std::path::PathBuf;
+
+/// Flags that mean the same in every lesson. Flatten it **once**, at the top of a binary's arguments: every flag is
+/// global, so it may stand before or after a subcommand.
+#[derive(clap::Args, Clone, Debug)]
+pub struct CommonArgs {
+    /// Model: `stories`, `random:15m`, `random:135m`, `random:1.1b`, or the path of a Hugging Face Llama folder
+    #[arg(
+        long,
+        global = true,
+        default_value = "stories",
+        value_name = "NAME|PATH",
+        help_heading = "Every lesson"
+    )]
+    pub model: String,
+    /// The text to begin from, instead of the lesson's own
+    #[arg(
+        long,
+        global = true,
+        value_name = "TEXT",
+        help_heading = "Every lesson"
+    )]
+    pub prompt: Option<String>,
+    /// How many tokens to generate, instead of the lesson's own number
+    #[arg(long, global = true, value_name = "N", help_heading = "Every lesson")]
+    pub tokens: Option<usize>,
+    /// Threads that compute [default: as many as this machine has cores]
+    #[arg(long, global = true, value_name = "N", value_parser = parse_threads, help_heading = "Every lesson")]
+    pub threads: Option<usize>,
+    /// Seed of everything that is drawn at random
+    #[arg(
+        long,
+        global = true,
+        default_value_t = 42,
+        value_name = "N",
+        help_heading = "Every lesson"
+    )]
+    pub seed: u64,
+    /// Do not wait for Enter between steps, and ask nothing
+    #[arg(long, global = true, help_heading = "Every lesson")]
+    pub no_pause: bool,
+    /// Print one JSON document on stdout; the story goes to stderr
+    #[arg(long, global = true, help_heading = "Every lesson")]
+    pub json: bool,
+    /// Write charts and figures to the lesson's `results/` folder, which is tracked
+    #[arg(long, global = true, help_heading = "Every lesson")]
+    pub record: bool,
+    /// Write charts and figures to this folder, instead of `target/course/lessonNN`
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        help_heading = "Every lesson"
+    )]
+    pub out: Option<PathBuf>,
+}
+
+impl CommonArgs {
+    /// Threads to compute with: the flag, or the cores that this process may use.
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(available_threads)
+    }
+}
+
+impl Default for CommonArgs {
+    /// What an empty command line gives.
+    fn default() -> Self {
+        Self {
+            model: "stories".into(),
+            prompt: None,
+            tokens: None,
+            threads: None,
+            seed: 42,
+            no_pause: false,
+            json: false,
+            record: false,
+            out: None,
+        }
+    }
+}
+
+/// Cores that this process may use (respects affinity and control groups); at least 1.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) => {
+            Err("at least one thread must compute; leave the flag out to use all cores".into())
+        }
+        Ok(threads) if threads > 1024 => Err(format!("at most 1024, found {threads}")),
+        Ok(threads) => Ok(threads),
+        Err(_) => Err("a whole number".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser, Debug)]
+    struct Cli {
+        #[command(flatten)]
+        common: CommonArgs,
+        #[command(subcommand)]
+        command: Option<Command>,
+    }
+
+    #[derive(clap::Subcommand, Debug)]
+    enum Command {
+        Generate,
+    }
+
+    #[test]
+    fn an_empty_command_line_equals_the_default() {
+        let cli = Cli::parse_from(["lesson05"]);
+        assert_eq!(
+            format!("{:?}", cli.common),
+            format!("{:?}", CommonArgs::default())
+        );
+        assert!(cli.common.threads() >= 1);
+    }
+
+    #[test]
+    fn flags_may_follow_a_subcommand() {
+        let cli = Cli::parse_from([
+            "lesson05", "generate", "--tokens", "8", "--prompt", "Once", "--json",
+        ]);
+        assert!(matches!(cli.command, Some(Command::Generate)));
+        assert_eq!(
+            (
+                cli.common.tokens,
+                cli.common.prompt.as_deref(),
+                cli.common.json
+            ),
+            (Some(8), Some("Once"), true)
+        );
+    }
+
+    #[test]
+    fn zero_threads_are_refused_in_words() {
+        let error = Cli::try_parse_from(["lesson05", "--threads", "0"])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("at least one thread must compute"),
+            "{error}"
+        );
+    }
+}
