@@ -1,0 +1,9 @@
+//! Optimizers: what to do with a gradient once it is right.
+
+mod adamw;
+mod clip;
+mod sgd;
+
+pub use adamw::{AdamW, AdamWConfig, AdamWState};
+pub use clip::clip_grad_norm;
+pub use sgd::Sgd;
