@@ -11,6 +11,7 @@ mod tape;
 mod tensor;
 
 pub mod exercises;
+pub mod gradcheck;
 pub mod memory;
 pub mod optim;
 

@@ -4,7 +4,11 @@
 //! a panic. A rule saves no more than it reads.
 
 mod arithmetic;
+mod elementwise;
+mod index;
 mod matmul;
 mod reduce;
+mod shape;
+mod softmax;
 
 pub(crate) mod broadcast;
