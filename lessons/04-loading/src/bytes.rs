@@ -1,0 +1,100 @@
+//! A file as a slice of bytes: read whole into memory, or mapped.
+//!
+//! ```text
+//! eager    open, allocate, read every byte        the wait is here; memory holds the whole file
+//! mapped   open, mmap                             instant; a page is read when it is first touched, wherever that is
+//! ```
+//!
+//! Mapping does not make the reading cheaper, it moves it: into the conversion, or into the first token.
+
+use crate::error::{LoadError, Result};
+use std::fs::File;
+use std::io::Read;
+use std::ops::Deref;
+use std::path::Path;
+
+/// How a file's bytes come into reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Mapped into the address space; pages are read when they are touched.
+    #[default]
+    Mapped,
+    /// Read whole before anything else happens.
+    Eager,
+}
+
+/// The bytes of one file.
+pub enum FileBytes {
+    /// A private, read-only mapping.
+    Mapped(memmap2::Mmap),
+    /// A copy on the heap.
+    Eager(Vec<u8>),
+}
+
+impl FileBytes {
+    /// Opens `path`. Cost: mapped, one system call; eager, the file's length in memory and in reading.
+    ///
+    /// # Errors
+    /// [`LoadError::Unreadable`] when it is no readable file.
+    pub fn open(path: &Path, access: Access) -> Result<Self> {
+        let unreadable = |error| unreadable(path, &error, "check the path and the rights");
+        let mut file = File::open(path).map_err(unreadable)?;
+        let metadata = file.metadata().map_err(unreadable)?;
+        if !metadata.is_file() {
+            return Err(LoadError::Unreadable {
+                path: path.display().to_string(),
+                reason: "it is no ordinary file".into(),
+                advice: "give the path of a file",
+            });
+        }
+        // An empty mapping is an error on Linux.
+        if access == Access::Eager || metadata.len() == 0 {
+            let mut bytes = Vec::with_capacity(metadata.len() as usize);
+            file.read_to_end(&mut bytes).map_err(unreadable)?;
+            return Ok(Self::Eager(bytes));
+        }
+        // SAFETY: the mapping is read-only, and its bytes are only ever read as plain integers, for which any value is
+        // allowed. What no process can exclude is another one that writes to the file or cuts it off meanwhile: the values
+        // would change, or the process would get SIGBUS. That is the known price of mapping; models are written once, under
+        // another name, and renamed (as `convert` does), which leaves a mapped file as it was.
+        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(unreadable)?;
+        Ok(Self::Mapped(map))
+    }
+}
+
+impl Deref for FileBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Eager(bytes) => bytes,
+        }
+    }
+}
+
+/// Reads a small text file.
+///
+/// # Errors
+/// [`LoadError::Unreadable`], with `advice` in it.
+pub fn read_text(path: &Path, advice: &'static str) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| unreadable(path, &error, advice))
+}
+
+/// Names the file that the operating system would not give us.
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error, advice: &'static str) -> LoadError {
+    LoadError::Unreadable {
+        path: path.display().to_string(),
+        reason: reason(error),
+        advice,
+    }
+}
+
+/// What the operating system said, without its number.
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_string(),
+        None => text,
+    }
+}

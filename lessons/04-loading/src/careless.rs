@@ -1,0 +1,62 @@
+//! Length checks that look right and are not. The exercise "catch the cut-off file" asks for test files that tell them from
+//! the correct one.
+
+use crate::by_hand::safe_header;
+use crate::header::parse_json;
+
+/// A check: does it accept this file as whole?
+pub type Check = fn(&[u8]) -> bool;
+
+/// The check of the loader.
+pub fn correct(file: &[u8]) -> bool {
+    safe_header("file", file).is_ok()
+}
+
+/// The careless ones, each with what it forgets.
+pub const CARELESS: [(&str, Check); 5] = [
+    ("stops after the header", stops_after_the_header),
+    ("wants some data, not all of it", wants_some_data),
+    (
+        "believes the tensors that are there",
+        believes_whole_tensors,
+    ),
+    ("is off by one at the end", is_off_by_one),
+    (
+        "takes a short length field for an empty file",
+        takes_short_for_empty,
+    ),
+];
+
+/// End of the header and end of the last tensor, both from the start of the file; `None` when the header is not readable.
+fn ends(file: &[u8]) -> Option<(usize, Vec<usize>)> {
+    let (length, rest) = file.split_first_chunk::<8>()?;
+    let header_bytes = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let raw = parse_json(rest.get(..header_bytes)?).ok()?;
+    let data_begin = 8 + header_bytes;
+    let ends = (raw.entries.iter())
+        .map(|(_, entry)| data_begin.saturating_add(entry.data_offsets[1] as usize))
+        .collect();
+    Some((data_begin, ends))
+}
+
+fn stops_after_the_header(file: &[u8]) -> bool {
+    ends(file).is_some()
+}
+
+fn wants_some_data(file: &[u8]) -> bool {
+    ends(file).is_some_and(|(data_begin, _)| file.len() > data_begin)
+}
+
+/// Accepts a file that ends where any tensor ends.
+fn believes_whole_tensors(file: &[u8]) -> bool {
+    ends(file).is_some_and(|(_, ends)| ends.contains(&file.len()))
+}
+
+fn is_off_by_one(file: &[u8]) -> bool {
+    ends(file).is_some_and(|(_, ends)| ends.into_iter().max().unwrap_or(0) <= file.len() + 1)
+}
+
+/// Accepts what is too short to hold a length, as a file without tensors.
+fn takes_short_for_empty(file: &[u8]) -> bool {
+    file.len() < 8 || correct(file)
+}

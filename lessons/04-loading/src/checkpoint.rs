@@ -1,0 +1,315 @@
+//! A folder's safetensors files as one set of tensors: single, sharded with an index, or sharded without.
+
+use crate::by_hand::{bf16_bits, safe_header, stored_name};
+use crate::bytes::{Access, FileBytes, read_text, unreadable};
+use crate::dtype::{Dtype, TensorInfo, first_not_finite, first_not_finite_bf16, widen};
+use crate::error::{LoadError, Result};
+use crate::header::Entry;
+use crate::shapes::{expected_shape, is_leftover, tensor_names};
+use crate::source::WeightSource;
+use half::bf16;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use training::config::LlamaConfig;
+
+/// Name of an unsharded file.
+pub const SINGLE_FILE: &str = "model.safetensors";
+/// Name of the list that says which shard holds which tensor.
+pub const INDEX_FILE: &str = "model.safetensors.index.json";
+
+/// One open file.
+struct Shard {
+    file: String,
+    bytes: FileBytes,
+    data_begin: usize,
+}
+
+/// Where a tensor lies: the shard, and its checked entry there.
+struct Place {
+    shard: usize,
+    entry: Entry,
+}
+
+/// All tensors of a folder. Stored names are kept; [`Checkpoint::check`] gives them their canonical names.
+pub struct Checkpoint {
+    model: String,
+    shards: Vec<Shard>,
+    /// By stored name.
+    places: BTreeMap<String, Place>,
+    /// Canonical name to stored name, in the order of the forward pass; empty until `check`.
+    names: Vec<(String, String)>,
+    /// The same, for look-up.
+    by_name: BTreeMap<String, String>,
+}
+
+impl Checkpoint {
+    /// Opens the files of a folder and checks their headers. Cost: reads headers (and, when eager, the files).
+    ///
+    /// # Errors
+    /// No such file, a broken header, a name in two shards, or an index that disagrees with the shards.
+    pub fn open(folder: &Path, access: Access) -> Result<Self> {
+        let (files, index) = shard_files(folder)?;
+        let mut checkpoint = Self {
+            model: folder.display().to_string(),
+            shards: Vec::new(),
+            places: BTreeMap::new(),
+            names: Vec::new(),
+            by_name: BTreeMap::new(),
+        };
+        for file in files {
+            let bytes = FileBytes::open(&folder.join(&file), access)?;
+            checkpoint.add_shard(file, bytes)?;
+        }
+        checkpoint.check_index(&index)?;
+        Ok(checkpoint)
+    }
+
+    /// Opens one file that is already in reach. Tests and the fuzzers come in by this door.
+    ///
+    /// # Errors
+    /// A broken header.
+    pub fn from_bytes(file: &str, bytes: FileBytes) -> Result<Self> {
+        let mut checkpoint = Self {
+            model: file.to_string(),
+            shards: Vec::new(),
+            places: BTreeMap::new(),
+            names: Vec::new(),
+            by_name: BTreeMap::new(),
+        };
+        checkpoint.add_shard(file.to_string(), bytes)?;
+        Ok(checkpoint)
+    }
+
+    fn add_shard(&mut self, file: String, bytes: FileBytes) -> Result<()> {
+        let header = safe_header(&file, &bytes)?;
+        let shard = self.shards.len();
+        for entry in header.entries {
+            let name = entry.name.clone();
+            if (self.places.insert(name.clone(), Place { shard, entry })).is_some() {
+                return Err(LoadError::DuplicateName { file, name });
+            }
+        }
+        self.shards.push(Shard {
+            file,
+            bytes,
+            data_begin: header.data_begin,
+        });
+        Ok(())
+    }
+
+    /// Every tensor of the index must be in the shard that the index names. (More tensors are caught by `check`.)
+    fn check_index(&self, index: &BTreeMap<String, String>) -> Result<()> {
+        for (name, file) in index {
+            let found = (self.places.get(name)).map(|place| &self.shards[place.shard].file);
+            if found != Some(file) {
+                return Err(LoadError::MissingTensor {
+                    model: file.clone(),
+                    name: name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the files hold a head of their own.
+    pub fn has_head(&self) -> bool {
+        self.places.contains_key(crate::shapes::HEAD)
+    }
+
+    /// Names in the files, with their types and shapes, sorted by name.
+    pub fn stored(&self) -> impl Iterator<Item = &Entry> {
+        self.places.values().map(|place| &place.entry)
+    }
+
+    /// Compares with what the config promises, and gives each tensor its canonical name. A tied head in the file is left alone.
+    ///
+    /// # Errors
+    /// The first tensor that is missing, of another shape, or has no place in the model.
+    pub fn check(&mut self, config: &LlamaConfig) -> Result<()> {
+        let mut used = BTreeSet::new();
+        let mut names = Vec::new();
+        for name in tensor_names(config) {
+            let has = |stored: &str| self.places.contains_key(stored);
+            let Some(stored) = stored_name(&name, config.tie_word_embeddings, &has) else {
+                let model = self.model.clone();
+                return Err(LoadError::MissingTensor { model, name });
+            };
+            let expected = expected_shape(config, &name).unwrap_or_default();
+            let found = &self.places[&stored].entry.shape;
+            if *found != expected {
+                return Err(LoadError::WrongShape {
+                    model: self.model.clone(),
+                    name: stored,
+                    expected,
+                    found: found.clone(),
+                });
+            }
+            used.insert(stored.clone());
+            names.push((name, stored));
+        }
+        let extra = self.places.keys().find(|name| {
+            let tied_head = config.tie_word_embeddings && *name == crate::shapes::HEAD;
+            !used.contains(*name) && !is_leftover(name) && !tied_head
+        });
+        if let Some(name) = extra {
+            return Err(LoadError::ExtraTensor {
+                model: self.model.clone(),
+                name: name.clone(),
+                num_layers: config.num_layers,
+            });
+        }
+        self.by_name = names.iter().cloned().collect();
+        self.names = names;
+        Ok(())
+    }
+
+    /// A tensor's entry and its stored bytes, not copied. `name` is canonical, or as stored.
+    pub fn bytes(&self, name: &str) -> Option<(&Entry, &[u8])> {
+        let stored = self.by_name.get(name).map_or(name, String::as_str);
+        let place = self.places.get(stored)?;
+        let shard = &self.shards[place.shard];
+        let data = &shard.bytes[shard.data_begin..];
+        Some((&place.entry, &data[place.entry.begin..place.entry.end]))
+    }
+
+    fn tensor(&self, name: &str) -> Result<(&Entry, &[u8])> {
+        self.bytes(name).ok_or_else(|| LoadError::MissingTensor {
+            model: self.model.clone(),
+            name: name.to_string(),
+        })
+    }
+
+    fn not_finite(&self, name: &str, index: usize, value: f32) -> LoadError {
+        LoadError::NotFinite {
+            model: self.model.clone(),
+            name: name.to_string(),
+            index,
+            value,
+        }
+    }
+}
+
+impl WeightSource for Checkpoint {
+    fn names(&self) -> Vec<String> {
+        self.names.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn info(&self, name: &str) -> Option<TensorInfo> {
+        let (entry, _) = self.bytes(name)?;
+        Some(TensorInfo {
+            dtype: entry.dtype,
+            shape: entry.shape.clone(),
+        })
+    }
+
+    fn read_f32(&self, name: &str, out: &mut Vec<f32>) -> Result<()> {
+        let (entry, bytes) = self.tensor(name)?;
+        out.clear();
+        out.reserve_exact(bytes.len() / entry.dtype.block_bytes());
+        widen(entry.dtype, bytes, out);
+        count_read(bytes.len(), out.len() * 4);
+        match first_not_finite(out) {
+            Some(index) => Err(self.not_finite(name, index, out[index])),
+            None => Ok(()),
+        }
+    }
+
+    fn read_bf16(&self, name: &str, out: &mut Vec<bf16>) -> Result<()> {
+        let (entry, bytes) = self.tensor(name)?;
+        out.clear();
+        out.reserve_exact(bytes.len() / entry.dtype.block_bytes());
+        if entry.dtype == Dtype::BF16 {
+            out.extend((bytes.as_chunks::<2>().0.iter()).map(|b| bf16::from_le_bytes(*b)));
+        } else {
+            // Through a small buffer, so that the f32 values are never all in memory.
+            let mut buffer = Vec::new();
+            for chunk in bytes.chunks(4096 * entry.dtype.block_bytes()) {
+                buffer.clear();
+                widen(entry.dtype, chunk, &mut buffer);
+                out.extend(buffer.iter().map(|v| bf16::from_bits(bf16_bits(*v))));
+            }
+        }
+        count_read(bytes.len(), out.len() * 2);
+        match first_not_finite_bf16(out) {
+            Some(index) => Err(self.not_finite(name, index, out[index].to_f32())),
+            None => Ok(()),
+        }
+    }
+
+    fn stored_bytes(&self) -> u64 {
+        (self.places.values())
+            .map(|place| (place.entry.end - place.entry.begin) as u64)
+            .sum()
+    }
+}
+
+/// Counts a read at its entry, from sizes.
+pub(crate) fn count_read(_read: usize, _written: usize) {}
+
+/// Tensor name to file name, as an index says; empty without an index.
+type Index = BTreeMap<String, String>;
+
+/// The files to open, in order, and the index if there is one: `model.safetensors`, else what the index lists, else every
+/// `.safetensors` file of the folder.
+fn shard_files(folder: &Path) -> Result<(Vec<String>, Index)> {
+    const ADVICE: &str = "check the path, or fetch the model again";
+    if folder.join(SINGLE_FILE).is_file() {
+        return Ok((vec![SINGLE_FILE.to_string()], Index::new()));
+    }
+    let index_path = folder.join(INDEX_FILE);
+    if index_path.is_file() {
+        let index = parse_index(&read_text(&index_path, ADVICE)?)?;
+        let files: BTreeSet<String> = index.values().cloned().collect();
+        return Ok((files.into_iter().collect(), index));
+    }
+    let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error, ADVICE))?;
+    let mut files: Vec<String> = entries
+        .filter_map(|entry| Some(PathBuf::from(entry.ok()?.file_name())))
+        .filter(|file| file.extension().is_some_and(|end| end == "safetensors"))
+        .map(|file| file.display().to_string())
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(LoadError::Unreadable {
+            path: folder.display().to_string(),
+            reason: "it holds no .safetensors file".into(),
+            advice: "check the path; for GGUF, give the .gguf file itself",
+        });
+    }
+    Ok((files, Index::new()))
+}
+
+/// Reads the `weight_map` of an index.
+fn parse_index(text: &str) -> Result<Index> {
+    #[derive(serde::Deserialize)]
+    struct IndexFile {
+        weight_map: Index,
+    }
+    let bad = |place: &str, expected: &str, found: String| LoadError::BadHeader {
+        file: INDEX_FILE.into(),
+        place: place.into(),
+        expected: expected.into(),
+        found,
+    };
+    let index: IndexFile = serde_json::from_str(text).map_err(|error| {
+        bad(
+            "weight_map",
+            "a map from tensors to files",
+            error.to_string(),
+        )
+    })?;
+    // A file name, not a path: a downloaded index must not reach out of its folder.
+    for (name, file) in &index.weight_map {
+        let plain = Path::new(file)
+            .file_name()
+            .is_some_and(|name| name == file.as_str());
+        if !plain {
+            return Err(bad(
+                name,
+                "the name of a file in the folder",
+                format!("`{file}`"),
+            ));
+        }
+    }
+    Ok(index.weight_map)
+}

@@ -1,0 +1,220 @@
+//! How a number is stored: the types of the two file formats, their sizes, and the way from bytes to `f32`.
+//!
+//! ```text
+//!          sign  exponent  fraction            values in
+//! f32       1       8        23     4 bytes    1
+//! f16       1       5        10     2 bytes    1      finer than bf16, but nothing above 65504
+//! bf16      1       8         7     2 bytes    1      the upper half of an f32
+//! Q8_0          f16 scale + 32 x i8     34 bytes   32     GGUF blocks: x = scale * q
+//! Q4_0          f16 scale + 32 x 4 bit  18 bytes   32     x = scale * (q - 8)
+//! Q4_1      f16 scale, min + 32 x 4 bit 20 bytes   32     x = scale * q + min
+//! ```
+
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+use serde::{Deserialize, Serialize};
+
+/// Number format of a stored tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Dtype {
+    /// IEEE single precision.
+    F32,
+    /// IEEE half precision.
+    F16,
+    /// The upper half of an `f32`.
+    BF16,
+    /// GGUF: blocks of 32 with an `f16` scale and 8-bit integers.
+    #[serde(rename = "Q8_0")]
+    Q8_0,
+    /// GGUF: blocks of 32 with an `f16` scale and 4-bit integers around 8.
+    #[serde(rename = "Q4_0")]
+    Q4_0,
+    /// GGUF: blocks of 32 with an `f16` scale, an `f16` minimum and 4-bit integers.
+    #[serde(rename = "Q4_1")]
+    Q4_1,
+}
+
+impl Dtype {
+    /// Values that are stored together: 32 for the blocks of GGUF, else 1.
+    pub const fn block_len(self) -> usize {
+        match self {
+            Self::F32 | Self::F16 | Self::BF16 => 1,
+            Self::Q8_0 | Self::Q4_0 | Self::Q4_1 => 32,
+        }
+    }
+
+    /// Bytes of one block.
+    pub const fn block_bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::BF16 => 2,
+            Self::Q8_0 => 34,
+            Self::Q4_0 => 18,
+            Self::Q4_1 => 20,
+        }
+    }
+
+    /// Bytes of `num_values` values; `None` when they do not fill whole blocks or the size overflows.
+    pub fn bytes(self, num_values: u64) -> Option<u64> {
+        let block_len = self.block_len() as u64;
+        if num_values % block_len != 0 {
+            return None;
+        }
+        (num_values / block_len).checked_mul(self.block_bytes() as u64)
+    }
+
+    /// The name in a safetensors header, in a GGUF listing and in our tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "F32",
+            Self::F16 => "F16",
+            Self::BF16 => "BF16",
+            Self::Q8_0 => "Q8_0",
+            Self::Q4_0 => "Q4_0",
+            Self::Q4_1 => "Q4_1",
+        }
+    }
+}
+
+impl std::fmt::Display for Dtype {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is known of a tensor without reading it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TensorInfo {
+    /// How its values are stored.
+    pub dtype: Dtype,
+    /// Row-major, outermost first: `[out_features, in_features]` for a matrix.
+    pub shape: Vec<usize>,
+}
+
+impl TensorInfo {
+    /// Number of values. The shape was checked when its file was opened, so this can not overflow.
+    pub fn num_values(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// Appends the values behind `bytes` to `out`, as `f32`. Exact: every f16 and bf16 value is an f32 value.
+///
+/// `bytes` need no alignment (a safetensors header has any length). Cost: reads `bytes` once, writes 4 bytes a value.
+///
+/// # Panics
+/// When `bytes` is no whole number of values, or when `dtype` is a block type.
+pub fn widen(dtype: Dtype, bytes: &[u8], out: &mut Vec<f32>) {
+    assert_eq!(bytes.len() % dtype.block_bytes(), 0, "whole values");
+    let begin = out.len();
+    match dtype {
+        Dtype::F32 => out.extend(
+            bytes
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|b| f32::from_le_bytes(*b)),
+        ),
+        // The hardware has an instruction for f16; `half` uses it where it finds it. It wants aligned input, so that
+        // values go through a buffer of one cache line's worth of lines.
+        Dtype::F16 => {
+            out.resize(begin + bytes.len() / 2, 0.0);
+            let mut buffer = [f16::ZERO; 1024];
+            for (from, to) in bytes.chunks(2048).zip(out[begin..].chunks_mut(1024)) {
+                let buffer = &mut buffer[..to.len()];
+                for (value, pair) in buffer.iter_mut().zip(from.as_chunks::<2>().0) {
+                    *value = f16::from_le_bytes(*pair);
+                }
+                buffer.convert_to_f32_slice(to);
+            }
+        }
+        Dtype::BF16 => out.extend(
+            bytes
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .map(|b| f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16)),
+        ),
+        Dtype::Q8_0 | Dtype::Q4_0 | Dtype::Q4_1 => panic!("{dtype} values come in blocks"),
+    }
+}
+
+/// Index of the first value that is NaN or infinite.
+///
+/// A first pass only collects whether there is one, which runs at the speed of memory; only then a second looks for it.
+pub fn first_not_finite(values: &[f32]) -> Option<usize> {
+    const EXPONENT: u32 = 0x7f80_0000;
+    let mut found = false;
+    for chunk in values.chunks(4096) {
+        let highest = chunk
+            .iter()
+            .fold(0, |highest: u32, v| highest.max(v.to_bits() & EXPONENT));
+        found |= highest == EXPONENT;
+    }
+    found.then(|| values.iter().position(|v| !v.is_finite()))?
+}
+
+/// As [`first_not_finite`], on bf16.
+pub fn first_not_finite_bf16(values: &[bf16]) -> Option<usize> {
+    const EXPONENT: u16 = 0x7f80;
+    let mut found = false;
+    for chunk in values.chunks(4096) {
+        let highest = chunk
+            .iter()
+            .fold(0, |highest: u16, v| highest.max(v.to_bits() & EXPONENT));
+        found |= highest == EXPONENT;
+    }
+    found.then(|| values.iter().position(|v| !v.is_finite()))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_value_widens_exactly_from_any_alignment() {
+        let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+        for skip in 0..3 {
+            let mut shifted = vec![0; skip];
+            shifted.extend(&all);
+            let mut out = Vec::new();
+            widen(Dtype::F16, &shifted[skip..], &mut out);
+            widen(Dtype::BF16, &shifted[skip..], &mut out);
+            assert_eq!(out.len(), 2 * 65536);
+            for bits in 0..=u16::MAX {
+                let half = f16::from_bits(bits).to_f32();
+                let brain = bf16::from_bits(bits).to_f32();
+                let (a, b) = (out[bits as usize], out[65536 + bits as usize]);
+                assert!(a.to_bits() == half.to_bits() || half.is_nan() && a.is_nan());
+                assert!(b.to_bits() == brain.to_bits() || brain.is_nan() && b.is_nan());
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_finite_is_found_in_any_place() {
+        for len in [1, 7, 4096, 4097, 10_000] {
+            let mut values = vec![1.0_f32; len];
+            assert_eq!(first_not_finite(&values), None);
+            for (place, bad) in [
+                (0, f32::NAN),
+                (len / 2, f32::INFINITY),
+                (len - 1, -f32::NAN),
+            ] {
+                values[place] = bad;
+                assert_eq!(first_not_finite(&values), Some(place));
+                let brains: Vec<bf16> = values.iter().map(|v| bf16::from_f32(*v)).collect();
+                assert_eq!(first_not_finite_bf16(&brains), Some(place));
+                values[place] = f32::MAX;
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_of_blocks_are_checked() {
+        assert_eq!(Dtype::Q4_1.bytes(64), Some(40));
+        assert_eq!(Dtype::Q4_1.bytes(33), None);
+        assert_eq!(Dtype::F32.bytes(u64::MAX / 2), None);
+        assert_eq!(Dtype::BF16.bytes(0), Some(0));
+    }
+}

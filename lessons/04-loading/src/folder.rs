@@ -1,0 +1,196 @@
+//! A model as a whole: config, weights, tokenizer and chat template, checked against each other.
+
+use crate::bytes::{Access, read_text};
+use crate::checkpoint::Checkpoint;
+use crate::config::{self, CONFIG_FILE, GENERATION_FILE, Json, ModelConfig, RopeScaling};
+use crate::dtype::Dtype;
+use crate::error::{LoadError, Result};
+use crate::random::{self, RandomWeights};
+use crate::source::WeightSource;
+use crate::tokenizer::{TOKENIZER_FILE, Tokenizer};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use training::TokenId;
+
+/// A model that is ready to be built: nothing in it contradicts anything else.
+pub struct ModelFolder {
+    /// Sizes, rotary scaling, ids.
+    pub config: ModelConfig,
+    /// The weights; shapes are those of the config.
+    pub weights: Box<dyn WeightSource + Send + Sync>,
+    /// Text to ids and back; `None` for random models.
+    pub tokenizer: Option<Tokenizer>,
+    /// Jinja template that turns a conversation into text.
+    pub chat_template: Option<String>,
+    /// Text of the token that begins a text, for the template.
+    pub bos_token: Option<String>,
+    /// Text of the token that ends a text, for the template.
+    pub eos_token: Option<String>,
+    /// What to call it in tables: `stories`, `random:135m`, a folder's or file's name.
+    pub name: String,
+}
+
+/// Name of the file with the chat template and the special tokens' texts.
+pub const TOKENIZER_CONFIG_FILE: &str = "tokenizer_config.json";
+
+/// Opens `stories` (the trained model in `data/stories`), `random:15m|135m|1.1b`, a Hugging Face folder or a GGUF file.
+///
+/// Weights are mapped: nothing of them is read yet beyond the headers.
+///
+/// # Errors
+/// Everything that [`LoadError`] lists; see there.
+pub fn open(model: &str) -> Result<ModelFolder> {
+    open_with(model, Access::Mapped)
+}
+
+/// As [`open`], with a choice of how the weights come into reach.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(model: &str, access: Access) -> Result<ModelFolder> {
+    if let Some(shape) = model.strip_prefix("random:") {
+        return open_random(model, shape);
+    }
+    let path = resolve(model);
+    if path.is_dir() {
+        return open_folder(model, &path, access);
+    }
+    Err(LoadError::UnknownModel {
+        model: model.into(),
+    })
+}
+
+/// The path behind a name: `stories` is `data/stories`, every other name is a path already.
+pub fn resolve(model: &str) -> PathBuf {
+    match model {
+        "stories" => workspace_root().join("data/stories"),
+        path => PathBuf::from(path),
+    }
+}
+
+/// The repository, where this crate was built; else the current folder.
+fn workspace_root() -> PathBuf {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if built.join("Cargo.toml").is_file() {
+        built
+    } else {
+        PathBuf::from(".")
+    }
+}
+
+fn open_random(model: &str, shape: &str) -> Result<ModelFolder> {
+    let Some(llama) = random::shape(shape) else {
+        return Err(LoadError::UnknownModel {
+            model: model.into(),
+        });
+    };
+    Ok(ModelFolder {
+        weights: Box::new(RandomWeights::new(llama.clone(), 0)),
+        config: ModelConfig {
+            llama,
+            rope_scaling: RopeScaling::None,
+            bos_token_id: None,
+            eos_token_ids: Vec::new(),
+            dtype: Dtype::BF16,
+            padded_vocabulary: false,
+        },
+        tokenizer: None,
+        chat_template: None,
+        bos_token: None,
+        eos_token: None,
+        name: model.into(),
+    })
+}
+
+fn open_folder(model: &str, path: &Path, access: Access) -> Result<ModelFolder> {
+    let mut config = read_config(path)?;
+    let mut weights = Checkpoint::open(path, access)?;
+    let has_head = weights.has_head();
+    config.llama.tie_word_embeddings |= !has_head;
+    weights.check(&config.llama)?;
+    let tokenizer = Tokenizer::from_file(&path.join(TOKENIZER_FILE))?;
+    tokenizer.check(&config)?;
+    let texts = read_texts(path)?;
+    let eos = (texts.eos_token.as_deref()).and_then(|text| tokenizer.id_of(text));
+    add_eos(&mut config.eos_token_ids, eos);
+    let name = match path.file_name() {
+        Some(name) if model != "stories" => name.to_string_lossy().into_owned(),
+        _ => model.to_string(),
+    };
+    Ok(ModelFolder {
+        config,
+        weights: Box::new(weights),
+        tokenizer: Some(tokenizer),
+        chat_template: texts.chat_template,
+        bos_token: texts.bos_token,
+        eos_token: texts.eos_token,
+        name,
+    })
+}
+
+/// Reads the two JSON files of a folder.
+///
+/// # Errors
+/// As [`config::parse`], or no such file.
+pub fn read_config(folder: &Path) -> Result<ModelConfig> {
+    const ADVICE: &str =
+        "check the path: a model folder holds config.json, safetensors and tokenizer.json";
+    let config_json = read_text(&folder.join(CONFIG_FILE), ADVICE)?;
+    let generation = folder.join(GENERATION_FILE);
+    let generation_json = match generation.exists() {
+        true => Some(read_text(&generation, ADVICE)?),
+        false => None,
+    };
+    config::parse(&config_json, generation_json.as_deref())
+}
+
+/// Adds an id to the sorted union.
+pub(crate) fn add_eos(ids: &mut Vec<TokenId>, id: Option<TokenId>) {
+    ids.extend(id);
+    ids.sort();
+    ids.dedup();
+}
+
+#[derive(Default)]
+struct Texts {
+    chat_template: Option<String>,
+    bos_token: Option<String>,
+    eos_token: Option<String>,
+}
+
+/// Reads tokenizer_config.json and chat_template.jinja, where they are.
+fn read_texts(folder: &Path) -> Result<Texts> {
+    const ADVICE: &str = "check the rights, or fetch the model again";
+    let mut texts = Texts::default();
+    let path = folder.join(TOKENIZER_CONFIG_FILE);
+    if path.exists() {
+        let json = Json::parse(TOKENIZER_CONFIG_FILE, &read_text(&path, ADVICE)?)?;
+        texts.bos_token = token_text(json.get("bos_token"));
+        texts.eos_token = token_text(json.get("eos_token"));
+        texts.chat_template = template_text(json.get("chat_template"));
+    }
+    let path = folder.join("chat_template.jinja");
+    if path.exists() {
+        texts.chat_template = Some(read_text(&path, ADVICE)?);
+    }
+    Ok(texts)
+}
+
+/// A token is written as its text, or as an object with its text under `content`.
+fn token_text(value: Option<&Value>) -> Option<String> {
+    let value = value?;
+    let text = value.as_str().or_else(|| value.get("content")?.as_str())?;
+    Some(text.to_string())
+}
+
+/// A template is written as its text, or as a list of named ones, of which `default` is meant.
+fn template_text(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(named) => {
+            let default = named.iter().find(|entry| entry["name"] == "default")?;
+            Some(default["template"].as_str()?.to_string())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,108 @@
+//! The header of a safetensors file, read by hand.
+//!
+//! ```text
+//! byte 0        8                    8 + n                                     end of file
+//!      | n: u64 | n bytes of JSON    | tensor data, one after the other             |
+//!                 {"embed": {"dtype":"BF16","shape":[2048,256],"data_offsets":[0,1048576]}, ...}
+//!                 offsets count from 8 + n; [begin, end)
+//! ```
+//!
+//! The format can not run code, which is what "safe" in its name means. Everything else is the reader's duty: each number in
+//! the header was written by somebody else. The checks live in [`crate::by_hand::safe_header`]; here is what it returns, and
+//! the JSON behind it. An ordinary JSON map would silently keep the last of two equal names, so that the map is read
+//! entry by entry.
+
+use crate::dtype::Dtype;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// One tensor of a file, checked: `end - begin` is what shape and type need, and `data_begin + end` lies in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name in the file.
+    pub name: String,
+    /// How its values are stored.
+    pub dtype: Dtype,
+    /// Row-major, outermost first.
+    pub shape: Vec<usize>,
+    /// First byte, counted from the start of the data section.
+    pub begin: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// A checked header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Where the data section begins in the file.
+    pub data_begin: usize,
+    /// All tensors, in the order of their bytes.
+    pub entries: Vec<Entry>,
+    /// Free text of the writer, such as `format: pt`.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// One tensor as the header claims it to be.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+pub struct RawEntry {
+    /// Name of a number format, known or not.
+    pub dtype: String,
+    /// Any numbers.
+    pub shape: Vec<u64>,
+    /// Any numbers.
+    pub data_offsets: [u64; 2],
+}
+
+/// A header as it stands in the file: all claims, in the file's order, equal names included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawHeader {
+    /// Names and claims.
+    pub entries: Vec<(String, RawEntry)>,
+    /// The content of each `__metadata__`.
+    pub metadata: Vec<BTreeMap<String, String>>,
+}
+
+impl<'de> Deserialize<'de> for RawHeader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = RawHeader;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a map from tensor names to dtype, shape and data_offsets")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawHeader, A::Error> {
+                let mut header = RawHeader::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "__metadata__" {
+                        header.metadata.push(map.next_value()?);
+                    } else {
+                        header.entries.push((name, map.next_value()?));
+                    }
+                }
+                Ok(header)
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// Reads the JSON of a header, without believing any of it.
+///
+/// # Errors
+/// What is wrong with the JSON, in words.
+pub fn parse_json(json: &[u8]) -> Result<RawHeader, String> {
+    serde_json::from_slice(json).map_err(|error| error.to_string())
+}
+
+/// The number format of that name, among those which a safetensors file can hold and we can read.
+pub fn dtype_of(name: &str) -> Option<Dtype> {
+    match name {
+        "F32" => Some(Dtype::F32),
+        "F16" => Some(Dtype::F16),
+        "BF16" => Some(Dtype::BF16),
+        _ => None,
+    }
+}

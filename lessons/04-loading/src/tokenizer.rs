@@ -1,0 +1,262 @@
+//! `tokenizer.json`: text to ids and back, and the bytes of each token, so that text can be streamed.
+//!
+//! A token is a run of *bytes*, not of characters: `你` may be spread over two or three of them. Decoding joins the bytes first
+//! and makes text of them last, so that decoding piece by piece (holding back an unfinished character) and decoding at once
+//! give the same text.
+
+use crate::bytes::unreadable;
+use crate::config::ModelConfig;
+use crate::error::{LoadError, Result};
+use serde_json::Value;
+use std::path::Path;
+use training::TokenId;
+
+/// Name of the file.
+pub const TOKENIZER_FILE: &str = "tokenizer.json";
+
+/// A vocabulary with its rules.
+pub struct Tokenizer {
+    inner: tokenizers::Tokenizer,
+    /// Bytes of each id; empty for ids that nothing stands behind.
+    pieces: Vec<Box<[u8]>>,
+    /// Special tokens: `<|endoftext|>` and such.
+    is_special: Vec<bool>,
+    /// Whether the decoder drops one space at the start of a text, as SentencePiece's does.
+    strips_leading_space: bool,
+}
+
+/// How the vocabulary writes bytes.
+#[derive(Clone, Copy, PartialEq)]
+enum Spelling {
+    /// Each byte as one printable character (GPT-2's table).
+    ByteLevel,
+    /// Space as `▁`, bytes that have no piece of their own as `<0x0A>` (SentencePiece).
+    Metaspace,
+}
+
+impl Tokenizer {
+    /// Reads a tokenizer.json.
+    ///
+    /// # Errors
+    /// No such file, or not one that we can use.
+    pub fn from_file(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|error| {
+            unreadable(
+                path,
+                &error,
+                "a model folder needs its tokenizer.json; fetch the model again",
+            )
+        })?;
+        Self::from_json(&bytes)
+    }
+
+    /// Reads the content of a tokenizer.json.
+    ///
+    /// # Errors
+    /// Not one that we can use.
+    pub fn from_json(json: &[u8]) -> Result<Self> {
+        let bad = |expected: &'static str, found: String| LoadError::BadTokenizer {
+            file: TOKENIZER_FILE.into(),
+            expected,
+            found,
+        };
+        let inner = tokenizers::Tokenizer::from_bytes(json)
+            .map_err(|error| bad("a file of the `tokenizers` library", error.to_string()))?;
+        let decoder = serde_json::to_value(inner.get_decoder())
+            .map_err(|error| bad("a decoder", error.to_string()))?;
+        let Some(spelling) = spelling(&decoder) else {
+            return Err(bad(
+                "a ByteLevel, ByteFallback or Metaspace decoder",
+                short(&decoder),
+            ));
+        };
+        let strips_leading_space = strips_leading_space(&decoder);
+        let added = inner.get_added_tokens_decoder();
+        let vocabulary = inner.get_vocab(true);
+        let num_ids = vocabulary.values().max().map_or(0, |id| *id as usize + 1);
+        // Ids may be sparse, but a table for them must not outgrow the file that made us build it.
+        if num_ids > 4 * vocabulary.len() + 1024 {
+            return Err(bad(
+                "ids without large gaps",
+                format!("{} pieces with ids up to {}", vocabulary.len(), num_ids - 1),
+            ));
+        }
+        let mut pieces = vec![Box::<[u8]>::default(); num_ids];
+        let mut is_special = vec![false; num_ids];
+        let bytes_of = byte_table();
+        for (text, id) in vocabulary {
+            let added = added.get(&id);
+            is_special[id as usize] = added.is_some_and(|token| token.special);
+            pieces[id as usize] = match (added.is_some(), spelling) {
+                (false, Spelling::ByteLevel) => byte_level_bytes(&text, &bytes_of),
+                (false, Spelling::Metaspace) => metaspace_bytes(&text),
+                (true, _) => text.as_bytes().into(),
+            };
+        }
+        Ok(Self {
+            inner,
+            pieces,
+            is_special,
+            strips_leading_space,
+        })
+    }
+
+    /// Checks that ids and embedding rows fit each other.
+    ///
+    /// # Errors
+    /// [`LoadError::VocabularyMismatch`]: more pieces than rows, or fewer, unless the config says that its vocabulary is padded.
+    pub fn check(&self, config: &ModelConfig) -> Result<()> {
+        let expected = config.llama.vocab_size;
+        let found = self.vocab_size();
+        if found == expected || (found < expected && config.padded_vocabulary) {
+            return Ok(());
+        }
+        Err(LoadError::VocabularyMismatch {
+            file: TOKENIZER_FILE.into(),
+            expected,
+            found,
+        })
+    }
+
+    /// Number of ids: the highest one plus one.
+    pub fn vocab_size(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Text to ids. With `add_special`, what the tokenizer puts around a text (such as a begin token) is added; special tokens
+    /// that are spelled out in the text become their ids either way.
+    ///
+    /// # Errors
+    /// A tokenizer whose rules can not spell the text.
+    pub fn encode(&self, text: &str, add_special: bool) -> Result<Vec<TokenId>> {
+        let encoding =
+            self.inner
+                .encode(text, add_special)
+                .map_err(|error| LoadError::BadTokenizer {
+                    file: TOKENIZER_FILE.into(),
+                    expected: "rules that can spell any text",
+                    found: error.to_string(),
+                })?;
+        Ok(encoding.get_ids().iter().copied().map(TokenId).collect())
+    }
+
+    /// Ids to text, without special tokens. Bytes that form no character become U+FFFD.
+    pub fn decode(&self, ids: &[TokenId]) -> String {
+        self.text_of(ids, true)
+    }
+
+    /// Ids to text, with special tokens spelled out.
+    pub fn decode_with_special(&self, ids: &[TokenId]) -> String {
+        self.text_of(ids, false)
+    }
+
+    fn text_of(&self, ids: &[TokenId], skip_special: bool) -> String {
+        let mut bytes = Vec::new();
+        for id in ids {
+            if !(skip_special && self.is_special(*id)) {
+                bytes.extend_from_slice(self.token_bytes(*id));
+            }
+        }
+        let strip = self.strips_leading_space && bytes.first() == Some(&b' ');
+        String::from_utf8_lossy(&bytes[usize::from(strip)..]).into_owned()
+    }
+
+    /// The bytes of one token; empty for an id that nothing stands behind.
+    pub fn token_bytes(&self, id: TokenId) -> &[u8] {
+        self.pieces.get(id.index()).map_or(&[], |piece| piece)
+    }
+
+    /// Whether a token steers instead of being text.
+    pub fn is_special(&self, id: TokenId) -> bool {
+        self.is_special.get(id.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether decoding drops one space at the start of a text.
+    pub fn strips_leading_space(&self) -> bool {
+        self.strips_leading_space
+    }
+
+    /// The id of a piece or special token, spelled as in the vocabulary.
+    pub fn id_of(&self, piece: &str) -> Option<TokenId> {
+        self.inner.token_to_id(piece).map(TokenId)
+    }
+
+    /// A piece as the vocabulary spells it.
+    pub fn piece(&self, id: TokenId) -> Option<String> {
+        self.inner.id_to_token(id.0)
+    }
+}
+
+/// The parts of a decoder: itself, or those of a sequence.
+fn parts(decoder: &Value) -> Vec<&Value> {
+    match decoder["decoders"].as_array() {
+        Some(parts) => parts.iter().collect(),
+        None => vec![decoder],
+    }
+}
+
+fn spelling(decoder: &Value) -> Option<Spelling> {
+    let has = |kind: &str| parts(decoder).iter().any(|part| part["type"] == kind);
+    if has("ByteLevel") {
+        Some(Spelling::ByteLevel)
+    } else if has("ByteFallback") || has("Metaspace") {
+        Some(Spelling::Metaspace)
+    } else {
+        None
+    }
+}
+
+fn strips_leading_space(decoder: &Value) -> bool {
+    parts(decoder)
+        .iter()
+        .any(|part| match part["type"].as_str() {
+            Some("Strip") => part["content"] == " " && part["start"] == 1,
+            Some("Metaspace") => part["prepend_scheme"] != "never",
+            _ => false,
+        })
+}
+
+/// GPT-2's table from characters back to bytes: printable Latin-1 stands for itself, the other 68 bytes for U+0100 and up.
+fn byte_table() -> [Option<u8>; 324] {
+    let mut table = [None; 324];
+    let mut next = 256;
+    for byte in 0..=255_u8 {
+        let printable = matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+        let character = if printable {
+            usize::from(byte)
+        } else {
+            next += 1;
+            next - 1
+        };
+        table[character] = Some(byte);
+    }
+    table
+}
+
+/// A piece with a character outside the table stands for its own text.
+fn byte_level_bytes(piece: &str, bytes_of: &[Option<u8>; 324]) -> Box<[u8]> {
+    let byte = |c: char| bytes_of.get(c as usize).copied().flatten();
+    let bytes: Option<Box<[u8]>> = piece.chars().map(byte).collect();
+    bytes.unwrap_or_else(|| piece.as_bytes().into())
+}
+
+fn metaspace_bytes(piece: &str) -> Box<[u8]> {
+    let hex = piece
+        .strip_prefix("<0x")
+        .and_then(|rest| rest.strip_suffix('>'));
+    if let Some(byte) = hex
+        .filter(|hex| hex.len() == 2)
+        .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+    {
+        return [byte].into();
+    }
+    piece.replace('▁', " ").into_bytes().into()
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}
