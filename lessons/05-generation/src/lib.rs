@@ -1,1 +1,48 @@
-//! Lesson library `generation`.
+//! Lesson 05, generation: why does each token cost more?
+//!
+//! A language model is a function from a sequence of tokens to one number for each token of its vocabulary, the logits of the token that
+//! comes next. Text comes from calling it in a loop: choose a token, append it, call again. This lesson writes both down in their plainest
+//! form, and measures what the plainest form costs: each step computes all rows before it once more.
+//!
+//! **New here**, in reading order: the kernels of a row, the forward pass, the loop, the stream of text.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`kernels`] | norm, rotary embedding, attention, gate: free functions on slices |
+//! | [`lanes`] | the four inner loops below them, the same bits on every instruction set |
+//! | [`linear`], [`weights`], [`state`] | what is read, and what is written |
+//! | [`rope`], [`rows`] | the table of angles; rows shared out to threads |
+//! | [`forward`] | tokens to logits |
+//! | [`generate`], [`limits`] | the choice and the naive loop |
+//! | [`characters`], [`text`] | bytes to characters as they come |
+//! | [`work`] | multiply-adds and bytes, counted from shapes |
+//!
+//! **Imported**: matrix products and threads from `layout`, sizes and token ids from `training`, files and tokenizer from `loading`.
+//!
+//! **Cost**: n new tokens after a prompt of p compute n · p + n (n - 1) / 2 rows where p + n - 1 would do. Later lessons begin here.
+
+pub mod error;
+
+pub mod kernels;
+pub mod lanes;
+
+pub mod linear;
+pub mod rope;
+pub mod rows;
+pub mod state;
+pub mod weights;
+
+pub mod forward;
+
+pub mod generate;
+pub mod limits;
+
+pub mod characters;
+pub mod text;
+
+pub mod work;
+
+pub use error::GenerateError;
+pub use limits::{FinishReason, Generation, Limits};
+pub use state::State;
+pub use weights::{Linear, Weights};

@@ -1,0 +1,150 @@
+//! The weights of a Llama model, as the forward pass reads them.
+
+pub use crate::linear::{Linear, PlainMatrix};
+use layout::packed::PackedMatrix;
+use loading::LoadError;
+use loading::source::WeightSource;
+use training::LlamaConfig;
+
+/// All weights of a model. Nothing writes them after loading, so any number of threads and requests may share them.
+///
+/// `L` is how a matrix is stored. Matrices that multiply the same rows are fused by stacking their outputs: one product instead
+/// of three or two, so fewer waits for the slowest thread.
+#[derive(Debug)]
+pub struct Weights<L> {
+    /// `[vocab_size, hidden_size]`: row `i` is the embedding of token `i`.
+    pub embedding: L,
+    /// The layers, from the embedding upwards.
+    pub layers: Vec<LayerWeights<L>>,
+    /// `[hidden_size]`: the norm before the head.
+    pub norm: Vec<f32>,
+    /// `[vocab_size, hidden_size]`; `None` where the head shares the embedding's matrix.
+    pub head: Option<L>,
+}
+
+/// The weights of one layer.
+#[derive(Debug)]
+pub struct LayerWeights<L> {
+    /// `[hidden_size]`: the norm before attention.
+    pub attention_norm: Vec<f32>,
+    /// `[(num_heads + 2 num_kv_heads) head_dim, hidden_size]`: queries, keys and values, stacked in this order.
+    pub qkv: L,
+    /// `[hidden_size, num_heads head_dim]`: from the attended values back to the residual stream.
+    pub attention_out: L,
+    /// `[hidden_size]`: the norm before the feed-forward block.
+    pub mlp_norm: Vec<f32>,
+    /// `[2 intermediate_size, hidden_size]`: gate, then up.
+    pub gate_up: L,
+    /// `[hidden_size, intermediate_size]`: back to the residual stream.
+    pub down: L,
+}
+
+impl<L> Weights<L> {
+    /// Reads a model matrix by matrix. `matrix` gets the names of the tensors to stack, the outputs of all of them together and
+    /// the inputs, and returns them as one `L`; so at most one matrix is in memory twice.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn read(
+        config: &LlamaConfig,
+        source: &dyn WeightSource,
+        matrix: &mut dyn FnMut(&[String], usize, usize) -> Result<L, LoadError>,
+    ) -> Result<Weights<L>, LoadError> {
+        let hidden = config.hidden_size;
+        let vector = |name: &str| {
+            let mut values = Vec::new();
+            source.read_f32(name, &mut values)?;
+            Ok::<_, LoadError>(values)
+        };
+        let embedding = matrix(&["model.embed_tokens.weight".to_owned()], config.vocab_size, hidden)?;
+        let mut layers = Vec::with_capacity(config.num_layers);
+        for layer in 0..config.num_layers {
+            let name = |part: &str| format!("model.layers.{layer}.{part}.weight");
+            let attention = |part: &str| name(&format!("self_attn.{part}_proj"));
+            let mlp = |part: &str| name(&format!("mlp.{part}_proj"));
+            layers.push(LayerWeights {
+                attention_norm: vector(&name("input_layernorm"))?,
+                qkv: matrix(
+                    &[attention("q"), attention("k"), attention("v")],
+                    config.q_size() + 2 * config.kv_size(),
+                    hidden,
+                )?,
+                attention_out: matrix(&[attention("o")], hidden, config.q_size())?,
+                mlp_norm: vector(&name("post_attention_layernorm"))?,
+                gate_up: matrix(&[mlp("gate"), mlp("up")], 2 * config.intermediate_size, hidden)?,
+                down: matrix(&[mlp("down")], hidden, config.intermediate_size)?,
+            });
+        }
+        // A head of its own is used when it is there; whatever the flag says, a missing one means the embedding.
+        let head = "lm_head.weight".to_owned();
+        let head = match source.info(&head) {
+            Some(_) => Some(matrix(&[head], config.vocab_size, hidden)?),
+            None => None,
+        };
+        Ok(Weights { embedding, layers, norm: vector("model.norm.weight")?, head })
+    }
+
+    /// Reads a model whose matrices are made from row-major f32 `[out_features, in_features]`.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn read_f32(
+        config: &LlamaConfig,
+        source: &dyn WeightSource,
+        make: &dyn Fn(&[f32], usize, usize) -> L,
+    ) -> Result<Weights<L>, LoadError> {
+        let (mut part, mut stacked) = (Vec::new(), Vec::new());
+        Weights::read(config, source, &mut |names, out_features, in_features| {
+            stacked.clear();
+            for name in names {
+                source.read_f32(name, &mut part)?;
+                stacked.extend_from_slice(&part);
+            }
+            Ok(make(&stacked, out_features, in_features))
+        })
+    }
+
+    /// The matrix that turns a hidden row into logits: the head, or the embedding where there is none.
+    pub fn head(&self) -> &L {
+        self.head.as_ref().unwrap_or(&self.embedding)
+    }
+}
+
+impl Weights<PackedMatrix> {
+    /// Reads a model as packed f32, four bytes a weight: exact for every dtype on disk.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn packed_f32(config: &LlamaConfig, source: &dyn WeightSource) -> Result<Self, LoadError> {
+        Weights::read_f32(config, source, &PackedMatrix::from_f32)
+    }
+
+    /// Reads a model as packed bf16, two bytes a weight: exact for a bf16 checkpoint, whose logits then have the bits of
+    /// [`Weights::packed_f32`]; rounded for finer ones.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn packed_bf16(config: &LlamaConfig, source: &dyn WeightSource) -> Result<Self, LoadError> {
+        let (mut part, mut stacked) = (Vec::new(), Vec::new());
+        Weights::read(config, source, &mut |names, out_features, in_features| {
+            stacked.clear();
+            for name in names {
+                source.read_bf16(name, &mut part)?;
+                stacked.extend_from_slice(&part);
+            }
+            Ok(PackedMatrix::from_bf16(&stacked, out_features, in_features))
+        })
+    }
+}
+
+impl<L: Linear> Weights<L> {
+    /// Bytes that the forward pass of one row reads: every matrix once, a tied head too, and of the embedding one row.
+    pub fn bytes_per_pass(&self) -> u64 {
+        let layers = self.layers.iter().map(|layer| {
+            let norms = 4 * (layer.attention_norm.len() + layer.mlp_norm.len());
+            norms + layer.qkv.bytes() + layer.attention_out.bytes() + layer.gate_up.bytes() + layer.down.bytes()
+        });
+        let embedding_row = self.embedding.bytes() / self.embedding.out_features();
+        (layers.sum::<usize>() + 4 * self.norm.len() + self.head().bytes() + embedding_row) as u64
+    }
+}

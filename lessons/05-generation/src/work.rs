@@ -1,0 +1,59 @@
+//! What a forward pass costs, counted from shapes.
+
+use crate::weights::{Linear, Weights};
+use serde::Serialize;
+use training::LlamaConfig;
+
+/// Multiply-adds and bytes of one forward pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Work {
+    /// Multiply-adds of the matrix products, head included.
+    pub linear_multiply_adds: u64,
+    /// Multiply-adds of attention: scores and weighted values.
+    pub attention_multiply_adds: u64,
+    /// Bytes of weights, each read once whatever the number of rows.
+    pub weight_bytes: u64,
+}
+
+impl Work {
+    /// Work of [`crate::forward::forward`] over `rows` tokens: every layer on every row, the head on the last row.
+    pub fn of_forward<L: Linear>(config: &LlamaConfig, weights: &Weights<L>, rows: usize) -> Work {
+        Work {
+            weight_bytes: weights.bytes_per_pass(),
+            ..Work::of_shape(config, rows)
+        }
+    }
+
+    /// As [`Work::of_forward`] for a shape alone; no bytes, which depend on how the weights are stored.
+    pub fn of_shape(config: &LlamaConfig, rows: usize) -> Work {
+        let norms = config.hidden_size * (2 * config.num_layers + 1);
+        let per_row = (config.num_layer_parameters() - norms) as u64;
+        let head = (config.vocab_size * config.hidden_size) as u64;
+        let rows = rows as u64;
+        // Row i meets i + 1 positions.
+        let pairs = rows * (rows + 1) / 2;
+        Work {
+            linear_multiply_adds: rows * per_row + head,
+            attention_multiply_adds: 2 * pairs * (config.num_layers * config.q_size()) as u64,
+            weight_bytes: 0,
+        }
+    }
+
+    /// All multiply-adds.
+    pub fn multiply_adds(&self) -> u64 {
+        self.linear_multiply_adds + self.attention_multiply_adds
+    }
+
+    /// Shortest time in seconds on a machine that does `flops_per_second` (a multiply-add counts two) and reads
+    /// `bytes_per_second`: whichever limit is reached first. Source: the roofline model, Williams, Waterman and Patterson 2009.
+    pub fn roofline_seconds(&self, flops_per_second: f64, bytes_per_second: f64) -> f64 {
+        let arithmetic = 2.0 * self.multiply_adds() as f64 / flops_per_second;
+        let reading = self.weight_bytes as f64 / bytes_per_second;
+        arithmetic.max(reading)
+    }
+
+    /// Multiply-adds for each byte of weights read.
+    pub fn multiply_adds_per_byte(&self) -> f64 {
+        self.multiply_adds() as f64 / self.weight_bytes as f64
+    }
+}
