@@ -1,7 +1,11 @@
 //! Matrix product of two strided matrices, packed on the fly: what training calls.
 
+use crate::aligned::Aligned;
+use crate::kernel::{self, Block, PANEL};
+use crate::pack::{self, TILE};
 use crate::pool::Pool;
 use crate::simd::Isa;
+use std::cell::RefCell;
 
 /// A matrix that is read: element (i, j) is `data[i * row_stride + j * col_stride]`. Strides are in elements.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +58,18 @@ impl<'a> MatRef<'a> {
         }
     }
 
+    /// Rows `row .. row + rows` and columns `col .. col + cols`, in place. An empty matrix keeps its storage.
+    pub(crate) fn block(self, row: usize, rows: usize, col: usize, cols: usize) -> MatRef<'a> {
+        let begin = row * self.row_stride + col * self.col_stride;
+        let data = self.data.get(begin..).unwrap_or_default();
+        MatRef {
+            data,
+            rows,
+            cols,
+            ..self
+        }
+    }
+
     /// The transpose: swaps two pairs of numbers, moves no data.
     pub fn t(self) -> MatRef<'a> {
         MatRef {
@@ -90,8 +106,23 @@ impl<'a> MatMut<'a> {
     }
 }
 
-/// c (+)= a b. Shapes: `a` `[m, k]`, `b` `[k, n]`, `c` `[m, n]`, any strides.
-/// Cost: m·n·k multiply-adds; scratch is kept between calls, so that only a thread's first large call allocates.
+/// Steps of k per block: a panel block of 24 KiB and the tile of x beside it fit 48 KiB of first-level cache.
+const K_BLOCK: usize = 192;
+/// Columns of b packed at a time: 768 KiB, in the second-level cache.
+const N_BLOCK: usize = 1024;
+/// Rows of a per pass over the packed columns: 384 KiB, in the second-level cache.
+const M_BLOCK: usize = 512;
+/// Below this many multiply-adds a second thread costs more than it saves.
+const PARALLEL_FROM: usize = 64 * 1024;
+
+thread_local! {
+    /// Packed parts of a and b; grown by the first large call, then reused.
+    static SCRATCH: RefCell<(Aligned<f32>, Aligned<f32>)> = RefCell::default();
+}
+
+/// c (+)= a b. Shapes: `a` `[m, k]`, `b` `[k, n]`, `c` `[m, n]`, any strides; element (i, j) of `c` must have a place of its own.
+/// Cost: m·n·k multiply-adds; each thread keeps its scratch (at most 1.2 MiB), so only its first large call allocates.
+/// Every output has the same bits whatever m, n, the threads and the instruction set (see [`crate::kernel`]).
 ///
 /// # Panics
 /// If the shapes do not fit together or a matrix reaches past its storage.
@@ -100,21 +131,226 @@ pub fn gemm(pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
 }
 
 /// [`gemm`] with a chosen instruction set (tests and races).
-pub fn gemm_with(_isa: Isa, _pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
-    assert!(a.cols == b.rows && a.rows == c.rows && b.cols == c.cols);
-    for i in 0..c.rows {
-        for j in 0..c.cols {
-            let at = i * c.row_stride + j * c.col_stride;
-            let mut sum = if mode == Write::Overwrite {
-                0.0
-            } else {
-                c.data[at]
-            };
-            for k in 0..a.cols {
-                sum = a.data[i * a.row_stride + k * a.col_stride]
-                    .mul_add(b.data[k * b.row_stride + j * b.col_stride], sum);
+pub fn gemm_with(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
+    assert!(isa.is_available(), "this machine has no {}", isa.name());
+    assert!(
+        a.cols == b.rows && a.rows == c.rows && b.cols == c.cols,
+        "shapes do not fit: a [{}, {}], b [{}, {}], c [{}, {}]",
+        a.rows,
+        a.cols,
+        b.rows,
+        b.cols,
+        c.rows,
+        c.cols
+    );
+    check_reach(
+        "a",
+        a.data.len(),
+        a.rows,
+        a.cols,
+        a.row_stride,
+        a.col_stride,
+    );
+    check_reach(
+        "b",
+        b.data.len(),
+        b.rows,
+        b.cols,
+        b.row_stride,
+        b.col_stride,
+    );
+    check_reach(
+        "c",
+        c.data.len(),
+        c.rows,
+        c.cols,
+        c.row_stride,
+        c.col_stride,
+    );
+    assert!(
+        c.rows <= 1
+            || c.cols <= 1
+            || c.row_stride >= c.cols * c.col_stride && c.col_stride > 0
+            || c.col_stride >= c.rows * c.row_stride && c.row_stride > 0,
+        "two elements of c share a place: strides {} and {}",
+        c.row_stride,
+        c.col_stride
+    );
+    let (m, n, k) = (c.rows, c.cols, a.cols);
+    lab::ledger::count(|ledger| {
+        ledger.multiply_adds += (m * n * k) as u64;
+        ledger.bytes_read += 4 * (m * k + k * n) as u64;
+        ledger.bytes_written += 4 * (m * n) as u64;
+    });
+    let out = Out {
+        data: c.data.as_mut_ptr(),
+        row_stride: c.row_stride,
+        col_stride: c.col_stride,
+    };
+    // A product is transposed by swapping its factors; `a * b + c` has the same bits as `b * a + c`.
+    if c.col_stride == 1 || c.row_stride != 1 {
+        in_parts(isa, pool, a, b, out, mode);
+    } else {
+        let out = Out {
+            row_stride: out.col_stride,
+            col_stride: out.row_stride,
+            ..out
+        };
+        in_parts(isa, pool, b.t(), a.t(), out, mode);
+    }
+}
+
+fn check_reach(
+    name: &str,
+    len: usize,
+    rows: usize,
+    cols: usize,
+    row_stride: usize,
+    col_stride: usize,
+) {
+    if rows > 0 && cols > 0 {
+        let last = (rows - 1) * row_stride + (cols - 1) * col_stride;
+        assert!(
+            last < len,
+            "{name} [{rows}, {cols}] with strides {row_stride} and {col_stride} reaches element {last} of {len}"
+        );
+    }
+}
+
+/// The output as tasks share it: each writes its own elements.
+#[derive(Clone, Copy)]
+struct Out {
+    data: *mut f32,
+    row_stride: usize,
+    col_stride: usize,
+}
+// SAFETY: tasks write to disjoint rows or columns.
+unsafe impl Sync for Out {}
+
+impl Out {
+    /// The output without its first rows and columns.
+    fn from(self, row: usize, col: usize) -> Out {
+        // SAFETY: (row, col) lies in the matrix.
+        let data = unsafe { self.data.add(row * self.row_stride + col * self.col_stride) };
+        Out { data, ..self }
+    }
+}
+
+/// Cuts the product along its longer side and lets the pool multiply the parts.
+/// Each part packs for itself: packing the shorter side again costs less than a barrier after a shared packing.
+fn in_parts(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, out: Out, mode: Write) {
+    let (m, n, k) = (a.rows, b.cols, a.cols);
+    if m == 0 || n == 0 {
+        return;
+    }
+    if pool.num_threads() == 1 || m * n * k < PARALLEL_FROM {
+        return part(isa, a, b, out, mode);
+    }
+    let by_rows = m >= n;
+    let (length, grain) = if by_rows { (m, 8) } else { (n, PANEL) };
+    // Two parts per thread even out a neighbour's disturbance, where a part stays long enough to repay its packing.
+    let parts = if length >= 256 * pool.num_threads() {
+        2 * pool.num_threads()
+    } else {
+        pool.num_threads()
+    };
+    let step = length.div_ceil(parts).next_multiple_of(grain);
+    pool.run(length.div_ceil(step), &|i| {
+        let begin = i * step;
+        let size = step.min(length - begin);
+        if by_rows {
+            part(isa, a.block(begin, size, 0, k), b, out.from(begin, 0), mode);
+        } else {
+            part(isa, a, b.block(0, k, begin, size), out.from(0, begin), mode);
+        }
+    });
+}
+
+/// One thread's product.
+fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
+    SCRATCH.with_borrow_mut(|(a_scratch, b_scratch)| {
+        let (m, n, k) = (a.rows, b.cols, a.cols);
+        // An empty sum still overwrites: one block of zero steps.
+        for k_begin in (0..k.max(1)).step_by(K_BLOCK) {
+            let k_size = K_BLOCK.min(k - k_begin);
+            for n_begin in (0..n).step_by(N_BLOCK) {
+                let n_size = N_BLOCK.min(n - n_begin);
+                let panels = b_scratch.at_least(n_size.next_multiple_of(PANEL) * k_size);
+                pack::panels(b.block(k_begin, k_size, n_begin, n_size), panels);
+                for m_begin in (0..m).step_by(M_BLOCK) {
+                    let m_size = M_BLOCK.min(m - m_begin);
+                    let x = a.block(m_begin, m_size, k_begin, k_size);
+                    let tile_rows = kernel::tile_rows(isa, m_size);
+                    // Rows of consecutive numbers are broadcast from where they lie; all others are packed tile by tile.
+                    let (x, x_tile, x_row, x_k) = if x.col_stride == 1 {
+                        (x.data.as_ptr(), tile_rows * x.row_stride, x.row_stride, 1)
+                    } else {
+                        let tiles = a_scratch.at_least(m_size.div_ceil(tile_rows) * k_size * TILE);
+                        pack::tiles(x, tile_rows, tiles);
+                        (tiles.as_ptr(), k_size * TILE, 1, TILE)
+                    };
+                    let out = out.from(m_begin, n_begin);
+                    let resume = k_begin > 0 || mode == Write::Accumulate;
+                    let block = Block {
+                        x,
+                        x_tile,
+                        x_row,
+                        x_k,
+                        tile_rows,
+                        rows: m_size,
+                        w: panels.as_ptr(),
+                        w_panel: k_size * PANEL,
+                        k: k_size,
+                        out: out.data,
+                        out_row: out.row_stride,
+                        columns: n_size,
+                        resume,
+                    };
+                    // SAFETY: the instruction set was checked; x, the panels and the output hold what the block says.
+                    unsafe {
+                        if out.col_stride == 1 {
+                            kernel::multiply(isa, &block);
+                        } else {
+                            scattered(isa, &block, out);
+                        }
+                    }
+                }
             }
-            c.data[at] = sum;
+        }
+    });
+}
+
+/// An output whose columns are not neighbours: each tile is computed in a small dense buffer and copied out.
+///
+/// # Safety
+/// As for [`kernel::multiply`], with `out` as the output.
+unsafe fn scattered(isa: Isa, block: &Block<f32>, out: Out) {
+    let mut dense = [0.0f32; TILE * PANEL];
+    for tile in 0..block.rows.div_ceil(block.tile_rows) {
+        let rows = block.tile_rows.min(block.rows - tile * block.tile_rows);
+        for column in (0..block.columns).step_by(PANEL) {
+            let columns = PANEL.min(block.columns - column);
+            let places = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c)));
+            // SAFETY: the tile and the columns lie in the block, and the dense buffer holds TILE x PANEL outputs.
+            unsafe {
+                let out = out.from(tile * block.tile_rows, column);
+                for (r, c) in places.clone() {
+                    dense[r * PANEL + c] = *out.from(r, c).data;
+                }
+                let one = Block {
+                    x: block.x.add(tile * block.x_tile),
+                    rows,
+                    w: block.w.add(column / PANEL * block.w_panel),
+                    out: dense.as_mut_ptr(),
+                    out_row: PANEL,
+                    columns,
+                    ..*block
+                };
+                kernel::multiply(isa, &one);
+                for (r, c) in places {
+                    *out.from(r, c).data = dense[r * PANEL + c];
+                }
+            }
         }
     }
 }

@@ -1,0 +1,273 @@
+//! The innermost loops of every product in this workbook: a register tile of outputs, fed by one packed panel of weights.
+//!
+//! In plain words: keep a small rectangle of outputs in registers, walk once over k, and at each k multiply a few values of x
+//! (one per row, broadcast) with a few vectors of weights (consecutive outputs). The simple version is
+//!
+//! ```text
+//! for row in rows { for j in columns { out[row][j] = start[row][j];
+//!     for k in 0..k_len { out[row][j] = fma(x[row][k], w[k][j], out[row][j]) } } }
+//! ```
+//!
+//! What the real code adds, and why the bits stay the same:
+//! 1. Outputs that lie next to each other share a register. Lanes do not mix, so each output still has its own sum.
+//! 2. Up to 14 rows and 2 vectors of outputs advance together, so that the 4 cycles which one multiply-add takes are filled with others
+//!    (8 are needed on a core with two units), and each loaded weight is used for many rows.
+//! 3. k is cut into blocks that fit the cache. A later block continues from the stored sums: storing an f32 and loading it again is exact.
+//! 4. Tails of rows use a smaller tile, tails of columns use zero weights whose results are not stored.
+//!
+//! So an output is always `fma(x[k_len-1], w[k_len-1], … fma(x[1], w[1], fma(x[0], w[0], 0)))`: one accumulator, k ascending. It does
+//! not matter which rows stand beside it, how many threads share the work, or how wide the registers are.
+
+use crate::lanes::{Lanes, ScalarLanes};
+use crate::simd::Isa;
+use half::bf16;
+
+/// Outputs whose weights are stored together: a panel is `[k][PANEL]`, one or two cache lines of f32 per step and vector.
+/// A panel is read from its first to its last byte, and one k block of it (24 KiB) stays in the first-level cache while the rows change.
+pub(crate) const PANEL: usize = 32;
+
+/// One block of work: `rows` rows of x times neighbouring panels of weights, `k` steps.
+pub(crate) struct Block<W> {
+    /// Row r of tile t at step k is `x[t * x_tile + r * x_row + k * x_k]`; a tile has `tile_rows` rows, the last one what is left.
+    pub x: *const f32,
+    pub x_tile: usize,
+    pub x_row: usize,
+    pub x_k: usize,
+    pub tile_rows: usize,
+    pub rows: usize,
+    /// Step k of panel p begins at `w[p * w_panel + k * PANEL]`; columns that do not exist are zeros.
+    pub w: *const W,
+    pub w_panel: usize,
+    pub k: usize,
+    /// Element (row, j) of the output is `out[row * out_row + j]`.
+    pub out: *mut f32,
+    pub out_row: usize,
+    /// Columns of the output.
+    pub columns: usize,
+    /// Continue from the sums in `out` instead of from zero.
+    pub resume: bool,
+}
+
+/// A weight as stored; the type says where in its panel each output lies.
+pub(crate) trait Weight: Copy {
+    /// The first columns of the two vectors that [`Weight::load_pair`] loads from storage position `at`, where position 0 is the first
+    /// weight of panel 0 and position `PANEL` the first one of panel 1.
+    fn columns<L: Lanes>(at: usize) -> [usize; 2];
+    /// Loads two vectors of weights.
+    ///
+    /// # Safety
+    /// `2 L::N` weights are readable.
+    unsafe fn load_pair<L: Lanes>(from: *const Self) -> [L::V; 2];
+}
+
+impl Weight for f32 {
+    #[inline(always)]
+    fn columns<L: Lanes>(at: usize) -> [usize; 2] {
+        [at, at + L::N]
+    }
+    #[inline(always)]
+    unsafe fn load_pair<L: Lanes>(from: *const f32) -> [L::V; 2] {
+        // SAFETY: the caller's.
+        unsafe { [L::load(from), L::load(from.add(L::N))] }
+    }
+}
+
+/// In a panel the order is 0, 16, 1, 17, …: one 32-bit word holds output i in its low half and i + 16 in its high half.
+/// A bf16 is the upper half of an f32, so a shift widens the first and a mask the second, for any register width.
+impl Weight for bf16 {
+    #[inline(always)]
+    fn columns<L: Lanes>(at: usize) -> [usize; 2] {
+        let first = at / PANEL * PANEL + at % PANEL / 2;
+        [first, first + PANEL / 2]
+    }
+    #[inline(always)]
+    unsafe fn load_pair<L: Lanes>(from: *const bf16) -> [L::V; 2] {
+        // SAFETY: the caller's.
+        let (first, second) = unsafe { L::load_bf16_pairs(from) };
+        [first, second]
+    }
+}
+
+/// Rows per register tile: as many as the registers hold, but about equal tiles (15 rows are 8 + 7, not 14 + 1).
+pub(crate) fn tile_rows(isa: Isa, rows: usize) -> usize {
+    let most = match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => crate::lanes::Avx512Lanes::ROWS,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => crate::lanes::Avx2Lanes::ROWS,
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => crate::lanes::NeonLanes::ROWS,
+        _ => ScalarLanes::ROWS,
+    };
+    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
+}
+
+/// Executes a block with the given instruction set.
+///
+/// # Safety
+/// The machine has the instruction set; the pointers of the block are valid for the elements named beside them, and nobody else
+/// writes to them meanwhile.
+pub(crate) unsafe fn multiply<W: Weight>(isa: Isa, block: &Block<W>) {
+    // SAFETY: the caller's, for all arms.
+    unsafe {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => avx512(block),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2(block),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => neon(block),
+            _ => panels_of::<ScalarLanes, W>(block),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn avx512<W: Weight>(block: &Block<W>) {
+    // SAFETY: the caller's.
+    unsafe { panels_of::<crate::lanes::Avx512Lanes, W>(block) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn avx2<W: Weight>(block: &Block<W>) {
+    // SAFETY: the caller's.
+    unsafe { panels_of::<crate::lanes::Avx2Lanes, W>(block) }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn neon<W: Weight>(block: &Block<W>) {
+    // SAFETY: the caller's.
+    unsafe { panels_of::<crate::lanes::NeonLanes, W>(block) }
+}
+
+/// Cuts the block into register tiles: columns outside, rows inside, so that the weights of a tile stay in the first-level cache.
+#[inline(always)]
+unsafe fn panels_of<L: Lanes, W: Weight>(block: &Block<W>) {
+    let pair = 2 * L::N;
+    let end = block.columns.next_multiple_of(PANEL);
+    let mut at = 0;
+    while at < end {
+        // With few rows one pair of vectors has too few independent sums to fill the multiply-add units: take two pairs.
+        let pairs = if block.tile_rows * 2 <= L::ROWS && at + 2 * pair <= end {
+            2
+        } else {
+            1
+        };
+        for tile in 0..block.rows.div_ceil(block.tile_rows) {
+            // SAFETY: the tile's rows and the columns at `at` lie in the block.
+            unsafe { tile_of::<L, W>(block, tile, at, pairs) };
+        }
+        at += pair * pairs;
+    }
+}
+
+/// Chooses the tile for this number of rows: a constant in the machine code, so that all sums live in registers.
+#[inline(always)]
+unsafe fn tile_of<L: Lanes, W: Weight>(block: &Block<W>, tile: usize, at: usize, pairs: usize) {
+    let rows = block.tile_rows.min(block.rows - tile * block.tile_rows);
+    macro_rules! choose {
+        ($($m:literal)*) => {
+            match (rows, pairs) {
+                $( ($m, 1) if $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 1>(block, tile, at) },
+                   ($m, 2) if 2 * $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 2>(block, tile, at) }, )*
+                _ => unreachable!("a tile has at most {} rows", L::ROWS),
+            }
+        };
+    }
+    // SAFETY (each arm): the caller's.
+    choose!(1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+}
+
+/// `M` rows times `2 P` vectors of columns, all of k.
+#[inline(always)]
+unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize>(
+    block: &Block<W>,
+    tile: usize,
+    at: usize,
+) {
+    // SAFETY: the tile's rows and columns lie in the block, whose pointers are valid; partial vectors go through `load_some` and `store_some`.
+    unsafe {
+        let out = block.out.add(tile * block.tile_rows * block.out_row);
+        let columns: [[usize; 2]; P] = std::array::from_fn(|p| W::columns::<L>(at + p * 2 * L::N));
+        let whole = columns.iter().flatten().all(|&c| c + L::N <= block.columns);
+
+        let mut sums = [[[L::zero(); 2]; P]; M];
+        if block.resume {
+            for m in 0..M {
+                for p in 0..P {
+                    for v in 0..2 {
+                        let from = out.add(m * block.out_row);
+                        sums[m][p][v] = if whole {
+                            L::load(from.add(columns[p][v]))
+                        } else {
+                            load_some::<L>(from, columns[p][v], block.columns)
+                        };
+                    }
+                }
+            }
+        }
+
+        let mut x = block.x.add(tile * block.x_tile);
+        // The pairs may lie in different panels: two streams.
+        let mut w: [*const W; P] = std::array::from_fn(|p| {
+            let at = at + p * 2 * L::N;
+            block.w.add(at / PANEL * block.w_panel + at % PANEL)
+        });
+        for _ in 0..block.k {
+            let mut weights = [[L::zero(); 2]; P];
+            for p in 0..P {
+                weights[p] = W::load_pair::<L>(w[p]);
+                w[p] = w[p].add(PANEL);
+            }
+            for m in 0..M {
+                let value = L::splat(*x.add(m * block.x_row));
+                for p in 0..P {
+                    for v in 0..2 {
+                        sums[m][p][v] = L::fma(value, weights[p][v], sums[m][p][v]);
+                    }
+                }
+            }
+            x = x.add(block.x_k);
+        }
+
+        for m in 0..M {
+            for p in 0..P {
+                for v in 0..2 {
+                    let to = out.add(m * block.out_row);
+                    if whole {
+                        L::store(to.add(columns[p][v]), sums[m][p][v]);
+                    } else {
+                        store_some::<L>(to, columns[p][v], block.columns, sums[m][p][v]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Loads the numbers of columns `column .. min(column + N, columns)`, zeros beyond.
+#[inline(always)]
+unsafe fn load_some<L: Lanes>(row: *const f32, column: usize, columns: usize) -> L::V {
+    let mut numbers = [0.0f32; 16];
+    for i in 0..L::N.min(columns.saturating_sub(column)) {
+        // SAFETY: column + i < columns, which the row has.
+        numbers[i] = unsafe { *row.add(column + i) };
+    }
+    // SAFETY: N <= 16.
+    unsafe { L::load(numbers.as_ptr()) }
+}
+
+/// Stores the numbers of columns `column .. min(column + N, columns)`, no others.
+#[inline(always)]
+unsafe fn store_some<L: Lanes>(row: *mut f32, column: usize, columns: usize, v: L::V) {
+    let mut numbers = [0.0f32; 16];
+    // SAFETY: N <= 16.
+    unsafe { L::store(numbers.as_mut_ptr(), v) };
+    for i in 0..L::N.min(columns.saturating_sub(column)) {
+        // SAFETY: column + i < columns, which the row has.
+        unsafe { *row.add(column + i) = numbers[i] };
+    }
+}
