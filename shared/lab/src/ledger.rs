@@ -54,6 +54,31 @@ impl Ledger {
         self.absorb_work(other);
     }
 
+    /// Adds these counts to a flat map of counts by name, as the document for machines has it. Zeros are left out.
+    pub fn add_to(&self, flat: &mut BTreeMap<String, u64>) {
+        let fields = [
+            ("multiply_adds", self.multiply_adds),
+            ("bytes_read", self.bytes_read),
+            ("bytes_written", self.bytes_written),
+            ("rows", self.rows),
+            ("steps", self.steps),
+            ("allocations", self.allocations),
+            ("allocated_bytes", self.allocated_bytes),
+        ];
+        let named = self.named.iter().map(|(name, amount)| (*name, *amount));
+        for (name, amount) in fields
+            .into_iter()
+            .chain(named)
+            .filter(|(_, amount)| *amount > 0)
+        {
+            *flat.entry(name.into()).or_default() += amount;
+        }
+        if self.peak_bytes > 0 {
+            let peak = flat.entry("peak_bytes".into()).or_default();
+            *peak = self.peak_bytes.max(*peak);
+        }
+    }
+
     /// Adds what was counted by hand, and leaves alone what the allocator tells.
     fn absorb_work(&mut self, other: &Ledger) {
         self.multiply_adds += other.multiply_adds;

@@ -35,6 +35,8 @@ pub mod alloc;
 pub mod args;
 pub mod chart;
 pub mod ledger;
+pub mod machine;
+pub mod number;
 pub mod paths;
 pub mod race;
 pub mod record;

@@ -1,11 +1,15 @@
 //! The document for machines: what `--json` prints and `results/lessonNN.json` keeps.
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::race::RaceResult;
+
+pub use crate::machine::Machine;
 
 /// One run of one lesson.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,6 +32,68 @@ pub struct Document {
     pub claims: Vec<ClaimRecord>,
     /// Paths of the charts (SVG), as a reader would type them.
     pub charts: Vec<String>,
+}
+
+impl Document {
+    /// An empty document of lesson `number` ("05") on `machine`.
+    pub fn new(number: &str, machine: Machine) -> Self {
+        Self {
+            schema: 1,
+            lesson: format!("lesson{number}"),
+            model: None,
+            machine,
+            steps: Vec::new(),
+            races: Vec::new(),
+            ledger: BTreeMap::new(),
+            claims: Vec::new(),
+            charts: Vec::new(),
+        }
+    }
+
+    /// Reads a recorded document.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        use anyhow::Context;
+        let shown = crate::paths::shown(path);
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("{shown}: can not be read"))?;
+        serde_json::from_str(&text).with_context(|| {
+            format!("{shown}: not a document of schema 1; run the lesson with --record")
+        })
+    }
+
+    /// The recorded document of lesson `number`: `lessons/05-generation/results/lesson05.json`.
+    pub fn recorded(number: &str) -> anyhow::Result<Self> {
+        Self::read(
+            &crate::paths::lesson_dir(number)
+                .join("results")
+                .join(format!("lesson{number}.json")),
+        )
+    }
+
+    /// Writes `lessonNN.json` into `folder`, whole or not at all; returns its path.
+    pub fn write(&self, folder: &Path) -> anyhow::Result<PathBuf> {
+        use anyhow::Context;
+        let path = folder.join(format!("{}.json", self.lesson));
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        replace_file(&path, text.as_bytes())
+            .with_context(|| format!("{}: can not be written", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// Replaces a file whole: a run that is interrupted leaves the old one, never a half. Creates the folder.
+pub fn replace_file(path: &Path, contents: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut file = std::fs::File::create(&unfinished)?;
+    file.write_all(contents)?;
+    drop(file);
+    std::fs::rename(&unfinished, path).inspect_err(|_| {
+        // The rename's error is the one to report; what is left of the file is only rubbish.
+        let _ = std::fs::remove_file(&unfinished);
+    })
 }
 
 /// One step of the story.
@@ -76,21 +142,4 @@ pub struct ClaimRecord {
     /// Condition or reason, in a sentence; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-}
-
-/// The machine that a run ran on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
-    /// Model name of the processor.
-    pub cpu: String,
-    /// Cores that the process may use.
-    pub cores: usize,
-    /// Main memory in bytes.
-    pub memory_bytes: u64,
-    /// Operating system and architecture: `linux x86_64`.
-    pub system: String,
-    /// `rustc --version` of the build.
-    pub rustc: String,
-    /// Short git revision, `-dirty` appended when tracked files differ; `unknown` outside a repository.
-    pub revision: String,
 }

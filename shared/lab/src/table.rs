@@ -4,8 +4,14 @@ use std::fmt::{self, Display};
 
 use crate::term;
 
-/// A table with a header. A column whose cells all begin like numbers is aligned to the right.
-#[derive(Clone, Debug, Default)]
+/// A table with a header. A column in which every filled cell begins like a number is aligned to the right.
+///
+/// ```
+/// let mut table = lab::table::Table::new(&["rung", "GFLOP/s"]);
+/// table.row(["naive", "1.2"]).row(["packed", "40.1"]);
+/// assert_eq!(table.to_string(), "rung    GFLOP/s\n──────  ───────\nnaive       1.2\npacked     40.1\n");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -40,22 +46,100 @@ impl Table {
     pub fn num_rows(&self) -> usize {
         self.rows.len()
     }
+
+    /// Columns that the table takes.
+    pub fn width(&self) -> usize {
+        let columns = self.header.len();
+        (0..columns)
+            .map(|column| self.column_width(column))
+            .sum::<usize>()
+            + 2 * columns.saturating_sub(1)
+    }
+
+    fn column_width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().map(|row| term::width(&row[column]));
+        cells
+            .chain([term::width(&self.header[column])])
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn is_numeric(&self, column: usize) -> bool {
+        let mut filled = self
+            .rows
+            .iter()
+            .map(|row| row[column].trim())
+            .filter(|cell| !cell.is_empty())
+            .peekable();
+        filled.peek().is_some() && filled.all(begins_like_a_number)
+    }
+
+    fn write_row(&self, f: &mut fmt::Formatter<'_>, row: &[String]) -> fmt::Result {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let blanks = " ".repeat(self.column_width(column) - term::width(cell));
+            let gap = if column == 0 { "" } else { "  " };
+            line += gap;
+            line += &if self.is_numeric(column) {
+                blanks + cell
+            } else {
+                cell.clone() + &blanks
+            };
+        }
+        writeln!(f, "{}", line.trim_end())
+    }
+}
+
+/// A digit after an optional sign; `-` alone stands for "no value".
+fn begins_like_a_number(cell: &str) -> bool {
+    let rest = cell.trim_start_matches(['-', '+', '±', '×', '~', '<', '>', '≈', ' ']);
+    rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
 impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for row in std::iter::once(&self.header).chain(&self.rows) {
-            let cells: Vec<String> = row
-                .iter()
-                .map(|cell| {
-                    format!(
-                        "{cell}{}",
-                        " ".repeat(12usize.saturating_sub(term::width(cell)))
-                    )
-                })
-                .collect();
-            writeln!(f, "{}", cells.join("  ").trim_end())?;
-        }
-        Ok(())
+        self.write_row(f, &self.header)?;
+        let rule = (0..self.header.len()).map(|column| "─".repeat(self.column_width(column)));
+        writeln!(f, "{}", rule.collect::<Vec<_>>().join("  "))?;
+        self.rows.iter().try_for_each(|row| self.write_row(f, row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_to_the_right_and_text_to_the_left() {
+        let mut table = Table::new(&["name", "rows", "note"]);
+        table
+            .row(["naive", "2784", "all again"])
+            .row(["cached", "75", ""])
+            .row(["none", "-", "?"]);
+        let expected = "\
+name    rows  note
+──────  ────  ─────────
+naive   2784  all again
+cached    75
+none       -  ?
+";
+        assert_eq!(table.to_string(), expected);
+        assert_eq!(table.width(), 23);
+    }
+
+    #[test]
+    fn double_width_names_keep_columns_straight() {
+        let mut table = Table::new(&["模型", "n"]);
+        table.row(["故事", "1"]).row(["a", "20"]);
+        assert_eq!(
+            table.to_string(),
+            "模型   n\n────  ──\n故事   1\na     20\n"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "as many cells as the header")]
+    fn a_short_row_is_our_own_bug() {
+        Table::new(&["a", "b"]).row(["1"]);
     }
 }

@@ -45,8 +45,17 @@ pub struct Lines {
     pub series: Vec<Series>,
     /// Horizontal limits: key and height.
     pub rules: Vec<(String, f64)>,
-    /// Shaded ranges: key and (x, low, high).
-    pub bands: Vec<(String, Vec<(f64, f64, f64)>)>,
+    /// Shaded ranges.
+    pub bands: Vec<Band>,
+}
+
+/// A shaded range around or between lines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Key of its name.
+    pub key: String,
+    /// (x, low, high), by ascending x.
+    pub range: Vec<(f64, f64, f64)>,
 }
 
 /// How a line is drawn.
@@ -234,7 +243,7 @@ impl Chart {
     pub fn band(mut self, name: &str, range: Vec<(f64, f64, f64)>) -> Self {
         let key = self.key("band", name);
         match &mut self.body {
-            Body::Lines(lines) => lines.bands.push((key, range)),
+            Body::Lines(lines) => lines.bands.push(Band { key, range }),
             _ => panic!("only lines have bands"),
         }
         self
@@ -334,9 +343,24 @@ impl Chart {
 
     /// Writes `ID.svg`, `ID.png` and `ID.chart.json` into `folder` (created if needed); returns the path of the SVG.
     pub fn write(&self, folder: &Path) -> anyhow::Result<PathBuf> {
-        std::fs::create_dir_all(folder)?;
+        self.write_png(folder)?;
+        self.write_svg(folder)
+    }
+
+    /// Writes `ID.svg` and `ID.chart.json` into `folder`; returns the path of the SVG.
+    pub fn write_svg(&self, folder: &Path) -> anyhow::Result<PathBuf> {
         let path = folder.join(format!("{}.svg", self.id));
-        std::fs::write(&path, self.to_svg())?;
+        crate::record::replace_file(&path, self.to_svg().as_bytes())?;
+        let spec = serde_json::to_string_pretty(self)? + "\n";
+        crate::record::replace_file(
+            &folder.join(format!("{}.chart.json", self.id)),
+            spec.as_bytes(),
+        )?;
         Ok(path)
+    }
+
+    /// Writes `ID.png` into `folder`; returns its path.
+    pub fn write_png(&self, folder: &Path) -> anyhow::Result<PathBuf> {
+        Ok(folder.join(format!("{}.png", self.id)))
     }
 }

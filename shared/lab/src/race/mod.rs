@@ -6,6 +6,7 @@
 //!    third quartile: half of the rounds lie within it.
 
 mod stats;
+mod table;
 
 use std::time::{Duration, Instant};
 
@@ -210,6 +211,11 @@ impl<'a, O> Race<'a, O> {
     /// Runs the race on the machine's clock.
     pub fn run(self) -> Result<RaceResult, RaceError> {
         self.run_with(&mut WallClock::default(), &mut |_, _| {})
+    }
+
+    /// The title that it was made with.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// Calls that [`Race::run_with`] reports progress for: entries times (rounds + 1).

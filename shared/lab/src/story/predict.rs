@@ -1,4 +1,9 @@
-//! Predictions: asked before the answer, stored, compared.
+//! Predictions: asked before the answer, compared, stored.
+
+use crate::term::{Tone, WIDTH, wrap};
+
+use super::head::{INDENT, paragraph};
+use super::screen::Screen;
 
 /// One option of a [`Prediction`].
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +14,7 @@ pub struct Choice<'a> {
     pub answer_to_wrong: Option<&'a str>,
 }
 
-/// A question with options a, b, c, … and one right answer.
+/// A question with options a, b, c, … and one right answer. Ask for counts, orders and factors, never for milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Prediction<'a> {
     /// Stable name within the lesson.
@@ -50,4 +55,287 @@ pub enum Guess {
     Skipped,
     /// No terminal, or `--no-pause`: nobody was asked.
     NotAsked,
+}
+
+/// How often a reader may mistype before the story goes on.
+const TRIES: usize = 3;
+
+fn letter(index: usize) -> char {
+    (b'a' + index as u8) as char
+}
+
+pub(super) fn ask(screen: &mut Screen, prediction: &Prediction<'_>) -> Guess {
+    question(screen, prediction.question);
+    for (index, option) in prediction.options.iter().enumerate() {
+        for (at, part) in wrap(option.text, WIDTH - INDENT.len() - 7)
+            .into_iter()
+            .enumerate()
+        {
+            let mark = if at == 0 {
+                format!("{}) ", letter(index))
+            } else {
+                "   ".into()
+            };
+            let line = format!("{INDENT}    {}{part}", screen.paint(Tone::Accent, &mark));
+            screen.line(&line);
+        }
+    }
+    let last = letter(prediction.options.len().saturating_sub(1));
+    let prompt = format!("{INDENT}  Your answer, a to {last} (Enter: skip) > ");
+    for _ in 0..TRIES {
+        let Some(typed) = screen.ask(&prompt) else {
+            return Guess::NotAsked;
+        };
+        let typed = half_width(&typed);
+        if typed.is_empty() {
+            return Guess::Skipped;
+        }
+        if let Some(index) = parse_option(&typed, prediction.options.len()) {
+            return Guess::Option(index);
+        }
+        paragraph(
+            screen,
+            &format!("Type one letter, a to {last}."),
+            Tone::Warn,
+        );
+    }
+    Guess::Skipped
+}
+
+pub(super) fn reveal(screen: &mut Screen, prediction: &Prediction<'_>, guess: Guess) {
+    let right = prediction.options[prediction.answer].text;
+    let answer = format!("{}) {right}", letter(prediction.answer));
+    match guess {
+        Guess::Option(index) if index == prediction.answer => {
+            verdict(screen, Tone::Good, &format!("✓ You said {answer}. Right."))
+        }
+        Guess::Option(index) => {
+            verdict(
+                screen,
+                Tone::Bad,
+                &format!(
+                    "✗ You said {}) {}. It is {answer}.",
+                    letter(index),
+                    prediction.options[index].text
+                ),
+            );
+            if let Some(words) = prediction.options[index].answer_to_wrong {
+                paragraph(screen, words, Tone::Plain);
+            }
+        }
+        Guess::Skipped | Guess::NotAsked => verdict(screen, Tone::Strong, &format!("→ {answer}")),
+    }
+    paragraph(screen, prediction.because, Tone::Plain);
+}
+
+pub(super) fn ask_number(screen: &mut Screen, prediction: &NumberPrediction<'_>) -> Option<f64> {
+    question(screen, prediction.question);
+    let prompt = format!(
+        "{INDENT}  Your number, in {} (Enter: skip) > ",
+        prediction.unit
+    );
+    for _ in 0..TRIES {
+        let typed = half_width(&screen.ask(&prompt)?);
+        if typed.is_empty() {
+            return None;
+        }
+        if let Some(number) = parse_number(&typed) {
+            return Some(number);
+        }
+        paragraph(screen, "Type a number, like 75 or 2.5 or 10k.", Tone::Warn);
+    }
+    None
+}
+
+pub(super) fn reveal_number(
+    screen: &mut Screen,
+    prediction: &NumberPrediction<'_>,
+    guess: Option<f64>,
+) {
+    let shown = |value: f64| format!("{} {}", crate::number::short(value), prediction.unit);
+    let answer = shown(prediction.answer);
+    match guess {
+        Some(number) if is_within(number, prediction) => verdict(
+            screen,
+            Tone::Good,
+            &format!("✓ You said {}. It is {answer}.", shown(number)),
+        ),
+        Some(number) => {
+            let factor = prediction.answer / number;
+            let far = match factor {
+                _ if !factor.is_finite() || factor <= 0.0 => String::new(),
+                _ if factor >= 1.0 => format!(
+                    " You were too low by a factor of {}.",
+                    crate::number::short(factor)
+                ),
+                _ => format!(
+                    " You were too high by a factor of {}.",
+                    crate::number::short(1.0 / factor)
+                ),
+            };
+            verdict(
+                screen,
+                Tone::Bad,
+                &format!("✗ You said {}. It is {answer}.{far}", shown(number)),
+            );
+        }
+        None => verdict(screen, Tone::Strong, &format!("→ {answer}")),
+    }
+    paragraph(screen, prediction.because, Tone::Plain);
+}
+
+/// Whether a guess counts as right.
+pub(super) fn is_within(guess: f64, prediction: &NumberPrediction<'_>) -> bool {
+    let slack = prediction.within.max(1.0) * (1.0 + 1e-9);
+    let (low, high) = (prediction.answer / slack, prediction.answer * slack);
+    (low.min(high)..=low.max(high)).contains(&guess)
+}
+
+fn question(screen: &mut Screen, text: &str) {
+    screen.line("");
+    for (index, part) in wrap(text, WIDTH - INDENT.len() - 2).into_iter().enumerate() {
+        let mark = if index == 0 { "?" } else { " " };
+        let line = format!(
+            "{INDENT}{} {}",
+            screen.paint(Tone::Accent, mark),
+            screen.paint(Tone::Strong, &part)
+        );
+        screen.line(&line);
+    }
+}
+
+fn verdict(screen: &mut Screen, tone: Tone, text: &str) {
+    paragraph(screen, text, tone);
+}
+
+/// What a Chinese keyboard types (ａ, １, ，, the wide blank) as plain ASCII; blanks around it gone.
+pub(super) fn half_width(text: &str) -> String {
+    let narrow = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
+        '\u{3000}' => ' ',
+        '。' => '.',
+        _ => c,
+    };
+    text.chars()
+        .map(narrow)
+        .collect::<String>()
+        .trim()
+        .to_string()
+}
+
+/// `b`, `B`, `b)`, `(b)`, `2`, `2.`: the index of an option.
+fn parse_option(typed: &str, num_options: usize) -> Option<usize> {
+    let core = typed
+        .trim_matches(['(', ')', '[', ']', '.', ':', ' ', '"', '\''])
+        .to_ascii_lowercase();
+    let index = match core.as_bytes() {
+        [letter @ b'a'..=b'z'] => (letter - b'a') as usize,
+        _ => core.parse::<usize>().ok()?.checked_sub(1)?,
+    };
+    (index < num_options).then_some(index)
+}
+
+/// `2784`, `2,784`, `2 784`, `2.5`, `2,5`, `10k`, `1.2M`, `×2.5`, `2.5x`, `1e3`.
+fn parse_number(typed: &str) -> Option<f64> {
+    let core: String = typed
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '_' | '×' | '~' | '\''))
+        .collect();
+    let core = core.trim_matches(|c| matches!(c, 'x' | 'X'));
+    let (digits, factor) = match core.chars().last()? {
+        'k' | 'K' => (&core[..core.len() - 1], 1e3),
+        'm' | 'M' => (&core[..core.len() - 1], 1e6),
+        'g' | 'G' => (&core[..core.len() - 1], 1e9),
+        _ => (core, 1.0),
+    };
+    let number: f64 = without_commas(digits).parse().ok()?;
+    number.is_finite().then_some(number * factor)
+}
+
+/// Commas before groups of three digits part thousands; a lone comma elsewhere is a decimal one.
+fn without_commas(digits: &str) -> String {
+    let groups: Vec<&str> = digits.split(',').collect();
+    let thousands = groups.len() > 1
+        && !groups[0].is_empty()
+        && groups[1..].iter().all(|group| {
+            group
+                .split('.')
+                .next()
+                .is_some_and(|whole| whole.len() == 3)
+        });
+    if thousands {
+        groups.concat()
+    } else {
+        digits.replacen(',', ".", 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_however_they_are_typed() {
+        for typed in [
+            "b",
+            "B",
+            " b ",
+            "b)",
+            "(b)",
+            "2",
+            "2.",
+            "ｂ",
+            "Ｂ",
+            "２",
+            "（ｂ）",
+            "　ｂ　",
+        ] {
+            assert_eq!(parse_option(&half_width(typed), 3), Some(1), "{typed:?}");
+        }
+        for typed in ["d", "4", "0", "ab", "?", "-1", "一"] {
+            assert_eq!(parse_option(&half_width(typed), 3), None, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_however_they_are_typed() {
+        for (typed, number) in [
+            ("2784", 2784.0),
+            ("2,784", 2784.0),
+            ("２，７８４", 2784.0),
+            ("2 784", 2784.0),
+            ("1,234,567.5", 1_234_567.5),
+            ("2.5", 2.5),
+            ("2,5", 2.5),
+            ("10k", 10_000.0),
+            ("1.2M", 1_200_000.0),
+            ("×2.5", 2.5),
+            ("5x", 5.0),
+            ("1e3", 1000.0),
+        ] {
+            assert_eq!(parse_number(&half_width(typed)), Some(number), "{typed:?}");
+        }
+        for typed in ["many", "", "1/5", "inf", "k", "七"] {
+            assert_eq!(parse_number(&half_width(typed)), None, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_guess_is_right_within_its_factor() {
+        let of = |within| NumberPrediction {
+            id: "",
+            question: "",
+            answer: 100.0,
+            unit: "",
+            within,
+            because: "",
+        };
+        assert!(is_within(100.0, &of(1.0)) && !is_within(99.0, &of(1.0)));
+        assert!(is_within(50.0, &of(2.0)) && is_within(200.0, &of(2.0)));
+        assert!(
+            !is_within(49.0, &of(2.0))
+                && !is_within(201.0, &of(2.0))
+                && !is_within(-100.0, &of(2.0))
+        );
+    }
 }

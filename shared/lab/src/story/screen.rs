@@ -1,0 +1,155 @@
+//! What a story is written on: a terminal, a pipe, or the buffer of a test.
+
+use std::io::{BufRead, ErrorKind, IsTerminal, Write};
+
+use crate::args::CommonArgs;
+use crate::term::{self, Tone};
+
+/// Where the lines of a story go and where the reader's answers come from.
+pub struct Screen {
+    out: Box<dyn Write>,
+    /// The reader's keyboard; `None` where nobody is asked and nothing waits.
+    reader: Option<Box<dyn BufRead>>,
+    color: bool,
+    /// What to do once the reader of the pipe is gone: end the process, or stay silent.
+    exits_when_closed: bool,
+    closed: bool,
+    /// Whether anything stands on the current line (streamed text without a line end).
+    line_open: bool,
+    /// Whether the last line was empty.
+    last_empty: bool,
+    /// Whether the reader's Enter shows on this screen, as it does on a terminal.
+    echoes: bool,
+}
+
+impl Screen {
+    /// This process's own: stdout, or stderr with `--json`; waits and asks only where stdin and stdout are both
+    /// terminals and `--no-pause` was not given.
+    pub fn of_process(args: &CommonArgs) -> Self {
+        let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
+        let interactive =
+            !args.no_pause && !args.json && stdin.is_terminal() && stdout.is_terminal();
+        let reader = interactive.then(|| Box::new(stdin.lock()) as Box<dyn BufRead>);
+        // A run that records, or that owes a document, goes on when nobody reads its story any more.
+        let exits_when_closed = !args.record && !args.json;
+        let (out, color): (Box<dyn Write>, bool) = if args.json {
+            let stderr = std::io::stderr();
+            let color = term::wants_color(&stderr);
+            (Box::new(stderr), color)
+        } else {
+            let color = term::wants_color(&stdout);
+            (Box::new(stdout), color)
+        };
+        Self {
+            reader,
+            color,
+            exits_when_closed,
+            echoes: interactive,
+            ..Self::to(out)
+        }
+    }
+
+    /// Any writer: no colours, nobody is asked. For tests.
+    pub fn to(out: Box<dyn Write>) -> Self {
+        Self {
+            out,
+            reader: None,
+            color: false,
+            exits_when_closed: false,
+            closed: false,
+            line_open: false,
+            last_empty: false,
+            echoes: false,
+        }
+    }
+
+    /// The same with a reader who answers from `input`: for tests of what is asked.
+    pub fn answered_by(mut self, input: impl BufRead + 'static) -> Self {
+        self.reader = Some(Box::new(input));
+        self
+    }
+
+    /// Whether somebody sits at the keyboard.
+    pub fn is_interactive(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Whether the lines may carry colours.
+    pub fn has_color(&self) -> bool {
+        self.color
+    }
+
+    /// `text` in a tone, if this screen has colours.
+    pub fn paint(&self, tone: Tone, text: &str) -> String {
+        if self.color {
+            tone.paint(text)
+        } else {
+            text.to_string()
+        }
+    }
+
+    /// One line; ends a line of streamed text first. Two empty lines in a row become one.
+    pub fn line(&mut self, text: &str) {
+        if text.is_empty() && self.last_empty && !self.line_open {
+            return;
+        }
+        self.last_empty = text.is_empty();
+        let text = format!("{}{text}\n", if self.line_open { "\n" } else { "" });
+        self.line_open = false;
+        self.write(&text);
+    }
+
+    /// Text as it is, shown at once.
+    pub fn stream(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.line_open = !text.ends_with('\n');
+            self.last_empty = text.ends_with("\n\n");
+            self.write(text);
+        }
+    }
+
+    /// Asks with `prompt` on an open line and reads one line. `None`: nobody there, or the end of the input.
+    pub fn ask(&mut self, prompt: &str) -> Option<String> {
+        self.reader.as_ref()?;
+        self.stream(prompt);
+        let mut answer = String::new();
+        let read = self.reader.as_mut()?.read_line(&mut answer);
+        self.line_open = !(self.echoes && matches!(read, Ok(1..)));
+        match read {
+            Ok(1..) => Some(answer.trim_end_matches(['\n', '\r']).to_string()),
+            _ => {
+                self.stop_asking();
+                None
+            }
+        }
+    }
+
+    /// Clears the line above, where a question stood that need not stay. Nothing without colours.
+    pub fn clear_line_above(&mut self) {
+        if self.color {
+            self.write("\x1b[1A\x1b[2K");
+        }
+    }
+
+    /// From here on nobody is asked and nothing waits.
+    pub fn stop_asking(&mut self) {
+        self.reader = None;
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.closed {
+            return;
+        }
+        let written = self
+            .out
+            .write_all(text.as_bytes())
+            .and_then(|()| self.out.flush());
+        if let Err(error) = written {
+            self.closed = true;
+            if self.exits_when_closed && error.kind() == ErrorKind::BrokenPipe {
+                // `| head` has read enough: the usual quiet end, and no panic.
+                std::process::exit(0);
+            }
+        }
+    }
+}
