@@ -98,6 +98,17 @@ impl LlamaConfig {
         }
     }
 
+    /// The small model that later drafts for the default one: about 1.1 M parameters in its layers, same vocabulary.
+    pub fn draft() -> Self {
+        Self {
+            hidden_size: 128,
+            intermediate_size: 352,
+            num_heads: 4,
+            num_kv_heads: 2,
+            ..Self::stories()
+        }
+    }
+
     /// A miniature that learns something within seconds: the story of lesson 03 trains it while you watch.
     pub fn miniature() -> Self {
         Self {

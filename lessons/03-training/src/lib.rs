@@ -4,12 +4,18 @@ pub mod grammar;
 pub mod random;
 pub mod split;
 pub mod config;
+pub mod corpus;
+pub mod tokenizer;
 
 pub mod batch;
 pub mod kernels;
 pub mod loss;
 pub mod model;
 pub mod ops;
+pub mod checkpoint;
+pub mod export;
+pub mod train;
+pub mod trainer;
 pub mod vector;
 
 pub use config::{LlamaConfig, TokenId};

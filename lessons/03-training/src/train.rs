@@ -1,0 +1,279 @@
+//! A whole run: corpus, steps, held-out measurements, checkpoints, and the folder at the end.
+
+use crate::batch::Batch;
+use crate::checkpoint::{self, CurvePoint, Progress, write_whole};
+use crate::config::{LlamaConfig, TokenId};
+use crate::corpus::{
+    Cursor, EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream,
+    train_tokenizer,
+};
+use crate::corpus::evaluation::EvalSize;
+use crate::export::{read_folder, write_folder};
+use crate::grammar::Grammar;
+use crate::model::Llama;
+use crate::split::Split;
+use crate::tokenizer::Tokenizer;
+use crate::trainer::{Schedule, StepReport, Trainer};
+use anyhow::{Context, Result, bail};
+use layout::pool::Pool;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What to train, on what, and where to put it.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The folder to write: checkpoints during the run, the model at its end.
+    pub out: PathBuf,
+    /// The shape; ignored with `continue_from`.
+    pub config: LlamaConfig,
+    /// How fast and how long.
+    pub schedule: Schedule,
+    /// What to read, in which order.
+    pub stream: StreamOptions,
+    /// Seeds the initial weights.
+    pub seed: u64,
+    /// Threads.
+    pub num_threads: usize,
+    /// Steps between two held-out measurements.
+    pub eval_every: u64,
+    /// Steps between two checkpoints.
+    pub checkpoint_every: u64,
+    /// Go on from the last checkpoint in `out`.
+    pub resume: bool,
+    /// Start from a trained folder instead of random weights: new moments, a new warm-up, and the corpus from where that
+    /// run left it.
+    pub continue_from: Option<PathBuf>,
+    /// Where the literature lies.
+    pub corpus: PathBuf,
+    /// The command line, for the record.
+    pub command: String,
+    /// The machine's name, for the record.
+    pub machine: String,
+}
+
+/// `training.json`: how the weights beside it were made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrainingRecord {
+    /// Version of this form.
+    pub schema: u32,
+    /// Tokens trained on in all runs.
+    pub tokens: u64,
+    /// Windows of the corpus that were read: where a continued run goes on.
+    pub windows: u64,
+    /// The runs, first to last.
+    pub runs: Vec<RunRecord>,
+    /// Held-out figures along the way, over all runs.
+    pub curve: Vec<CurvePoint>,
+}
+
+/// One run of a [`TrainingRecord`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The exact command.
+    pub command: String,
+    /// Seed of the initial weights.
+    pub seed: u64,
+    /// What was read.
+    pub stream: StreamOptions,
+    /// How fast and how long.
+    pub schedule: Schedule,
+    /// Tokens of this run.
+    pub tokens: u64,
+    /// Wall time.
+    pub seconds: f64,
+    /// Threads.
+    pub num_threads: usize,
+    /// The machine.
+    pub machine: String,
+}
+
+/// Seconds that a run took before it was interrupted; beside the checkpoint, whose bytes depend on no clock.
+const CLOCK_FILE: &str = "seconds.txt";
+
+/// What happens during a run, for a progress bar or a log.
+pub enum Event<'a> {
+    /// A step was done.
+    Step(StepReport),
+    /// Held-out text was measured.
+    Measured(&'a CurvePoint),
+    /// A checkpoint was written.
+    Saved(u64),
+}
+
+/// Trains until the schedule's tokens are read, and writes the folder.
+///
+/// # Errors
+/// When a file can not be read or written, or the folder belongs to another run.
+pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<TrainingRecord> {
+    let started = Instant::now();
+    let out = &options.out;
+    std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+    if !options.resume && out.join(checkpoint::FILE_NAME).exists() {
+        bail!("{}: expected an empty folder, found a checkpoint; add --resume or choose another --out", out.display());
+    }
+    let grammar = Grammar::new();
+    let literature = Literature::load(&options.corpus)?;
+    let earlier = options.continue_from.as_deref().map(read_record).transpose()?;
+    let tokenizer = find_tokenizer(options, &grammar, &literature)?;
+    tokenizer.save(&out.join("tokenizer.json"))?;
+    let size = EvalSize { stories: 60, chapters: 4, tasks: 0, prompts: 0 };
+    let held_out = Evaluation::new(&grammar, &literature, &tokenizer, Split::Validation, size);
+
+    let pool = Arc::new(Pool::new(options.num_threads));
+    let model = match &options.continue_from {
+        Some(folder) => read_folder(folder, pool)?,
+        None => Llama::new(options.config.clone(), options.seed, pool),
+    };
+    let mut trainer = Trainer::new(model, options.schedule.clone());
+    let mut stream = TrainingStream::new(grammar, &literature, tokenizer, options.stream.clone());
+    if let Some(record) = &earlier {
+        stream.seek(Cursor { windows: record.windows });
+    }
+    let mut curve = Vec::new();
+    let mut seconds_before = 0.0;
+    if options.resume
+        && let Some(progress) = checkpoint::load(out, &mut trainer)?
+    {
+        stream.seek(serde_json::from_value(progress.cursor).context("cursor of the checkpoint")?);
+        curve = progress.curve;
+        let text = std::fs::read_to_string(out.join(CLOCK_FILE)).unwrap_or_default();
+        seconds_before = text.trim().parse().unwrap_or(0.0);
+    }
+
+    let schedule = &options.schedule;
+    let tokens_before = earlier.as_ref().map_or(0, |record| record.tokens);
+    // The mean loss between two measurements. An interrupted run forgets its part of the mean, so checkpoints are
+    // written only where the mean starts anew or never leaves the process: right after a measurement, or the sums
+    // would have to be saved as well.
+    let (mut loss_sum, mut loss_steps) = (0.0, 0);
+    while trainer.step < schedule.num_steps() {
+        let windows = stream.next_batch(schedule.batch_size, schedule.seq_len + 1);
+        let windows: Vec<&[TokenId]> = windows.chunks(schedule.seq_len + 1).collect();
+        let report = trainer.train(&Batch::windows(&windows))?;
+        loss_sum += report.loss;
+        loss_steps += 1;
+        watch(Event::Step(report));
+        let is_last = trainer.step == schedule.num_steps();
+        if trainer.step.is_multiple_of(options.eval_every) || is_last {
+            curve.push(CurvePoint {
+                step: trainer.step,
+                tokens: tokens_before + trainer.step * schedule.tokens_per_step(),
+                train: loss_sum / f64::from(loss_steps),
+                stories: nats_per_token(&trainer.model, &held_out.stories, 16_384),
+                literature: nats_per_token(&trainer.model, &held_out.literature, 16_384),
+                learning_rate: report.learning_rate,
+            });
+            (loss_sum, loss_steps) = (0.0, 0);
+            watch(Event::Measured(curve.last().expect("just pushed")));
+            write_curve(out, &curve)?;
+        }
+        if loss_steps == 0 && (trainer.step.is_multiple_of(options.checkpoint_every) || is_last) {
+            let progress = Progress {
+                step: trainer.step,
+                tokens: tokens_before + trainer.step * schedule.tokens_per_step(),
+                cursor: serde_json::to_value(stream.cursor())?,
+                curve: curve.clone(),
+            };
+            checkpoint::save(out, &trainer, &progress)?;
+            let seconds = seconds_before + started.elapsed().as_secs_f64();
+            write_whole(&out.join(CLOCK_FILE), format!("{seconds:.1}\n").as_bytes())?;
+            watch(Event::Saved(trainer.step));
+        }
+    }
+
+    write_folder(out, &trainer.model)?;
+    let tokens = schedule.num_steps() * schedule.tokens_per_step();
+    let this = RunRecord {
+        command: options.command.clone(),
+        seed: options.seed,
+        stream: options.stream.clone(),
+        schedule: schedule.clone(),
+        tokens,
+        seconds: (seconds_before + started.elapsed().as_secs_f64()).round(),
+        num_threads: options.num_threads,
+        machine: options.machine.clone(),
+    };
+    let mut record = earlier.unwrap_or(TrainingRecord {
+        schema: 1,
+        tokens: 0,
+        windows: 0,
+        runs: Vec::new(),
+        curve: Vec::new(),
+    });
+    record.tokens += tokens;
+    record.windows = stream.cursor().windows;
+    record.runs.push(this);
+    record.curve.extend(curve);
+    let text = serde_json::to_string_pretty(&record)? + "\n";
+    write_whole(&out.join("training.json"), text.as_bytes())?;
+    Ok(record)
+}
+
+/// Reads `training.json` of a folder.
+///
+/// # Errors
+/// When it is missing or malformed.
+pub fn read_record(folder: &Path) -> Result<TrainingRecord> {
+    let path = folder.join("training.json");
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| path.display().to_string())
+}
+
+/// The vocabulary of the run that is resumed or continued; a new one otherwise.
+fn find_tokenizer(
+    options: &RunOptions,
+    grammar: &Grammar,
+    literature: &Literature,
+) -> Result<Tokenizer> {
+    let own = options.out.join("tokenizer.json");
+    match &options.continue_from {
+        Some(folder) => Ok(Tokenizer::load(&folder.join("tokenizer.json"))?),
+        None if options.resume && own.exists() => Ok(Tokenizer::load(&own)?),
+        None => Ok(train_tokenizer(grammar, literature)?),
+    }
+}
+
+/// Mean cross entropy of documents, each token scored once, in windows that do not overlap; the first token of a document
+/// is context only. Stops after `max_tokens`, so that it is quick enough to be done during training.
+pub fn nats_per_token(model: &Llama, documents: &[EvalDocument], max_tokens: usize) -> f64 {
+    let seq_len = model.config.max_seq_len;
+    let vocab_size = model.config.vocab_size;
+    let (mut nats, mut scored) = (0.0, 0);
+    for document in documents {
+        for first in (0..document.num_scored()).step_by(seq_len) {
+            if scored >= max_tokens {
+                return nats / scored as f64;
+            }
+            let last = (first + seq_len).min(document.num_scored());
+            let logits = model.logits(&document.tokens[first..last]);
+            let logits = logits.as_slice().expect("logits are row-major");
+            let targets = &document.tokens[first + 1..=last];
+            for (row, target) in logits.chunks_exact(vocab_size).zip(targets) {
+                nats += f64::from(cross_entropy(row, *target));
+            }
+            scored += last - first;
+        }
+    }
+    nats / scored.max(1) as f64
+}
+
+/// The cross entropy of one row of logits in nats.
+fn cross_entropy(logits: &[f32], target: TokenId) -> f32 {
+    let largest = crate::vector::max(logits);
+    let mut row = logits.to_vec();
+    largest + crate::vector::exp_and_sum(&mut row, largest).ln() - logits[target.index()]
+}
+
+/// The curve as a table that any program draws.
+fn write_curve(out: &Path, curve: &[CurvePoint]) -> Result<()> {
+    let mut text = String::from("step,tokens,train,stories,literature,learning_rate\n");
+    for p in curve {
+        text += &format!(
+            "{},{},{:.4},{:.4},{:.4},{:.6}\n",
+            p.step, p.tokens, p.train, p.stories, p.literature, p.learning_rate
+        );
+    }
+    Ok(write_whole(&out.join("curve.csv"), text.as_bytes())?)
+}
