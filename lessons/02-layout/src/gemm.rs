@@ -305,6 +305,9 @@ fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
                         out_row: out.row_stride,
                         columns: n_size,
                         resume,
+                        ahead: 0,
+                        ahead_tile: 0,
+                        ahead_step: 0,
                     };
                     // SAFETY: the instruction set was checked; x, the panels and the output hold what the block says.
                     unsafe {

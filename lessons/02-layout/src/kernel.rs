@@ -46,10 +46,16 @@ pub(crate) struct Block<W> {
     pub columns: usize,
     /// Continue from the sums in `out` instead of from zero.
     pub resume: bool,
+    /// What to prefetch: tile t asks at step k for the lines at `w + ahead + t * ahead_tile + k * ahead_step` (all in bytes).
+    pub ahead: usize,
+    pub ahead_tile: usize,
+    pub ahead_step: usize,
 }
 
 /// A weight as stored; the type says where in its panel each output lies.
 pub(crate) trait Weight: Copy {
+    /// Where in a step's line of `PANEL` weights output `column` lies.
+    fn place(column: usize) -> usize;
     /// The first columns of the two vectors that [`Weight::load_pair`] loads from storage position `at`, where position 0 is the first
     /// weight of panel 0 and position `PANEL` the first one of panel 1.
     fn columns<L: Lanes>(at: usize) -> [usize; 2];
@@ -61,6 +67,9 @@ pub(crate) trait Weight: Copy {
 }
 
 impl Weight for f32 {
+    fn place(column: usize) -> usize {
+        column
+    }
     #[inline(always)]
     fn columns<L: Lanes>(at: usize) -> [usize; 2] {
         [at, at + L::N]
@@ -75,6 +84,9 @@ impl Weight for f32 {
 /// In a panel the order is 0, 16, 1, 17, …: one 32-bit word holds output i in its low half and i + 16 in its high half.
 /// A bf16 is the upper half of an f32, so a shift widens the first and a mask the second, for any register width.
 impl Weight for bf16 {
+    fn place(column: usize) -> usize {
+        column % (PANEL / 2) * 2 + column / (PANEL / 2)
+    }
     #[inline(always)]
     fn columns<L: Lanes>(at: usize) -> [usize; 2] {
         let first = at / PANEL * PANEL + at % PANEL / 2;
@@ -216,7 +228,17 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize>(
             let at = at + p * 2 * L::N;
             block.w.add(at / PANEL * block.w_panel + at % PANEL)
         });
+        let mut ahead = w.map(|w| {
+            w.cast::<u8>()
+                .wrapping_add(block.ahead + tile * block.ahead_tile)
+        });
         for _ in 0..block.k {
+            for p in 0..P {
+                for line in 0..size_of::<W>() * PANEL / 64 {
+                    L::prefetch(ahead[p].wrapping_add(64 * line));
+                }
+                ahead[p] = ahead[p].wrapping_add(block.ahead_step);
+            }
             let mut weights = [[L::zero(); 2]; P];
             for p in 0..P {
                 weights[p] = W::load_pair::<L>(w[p]);

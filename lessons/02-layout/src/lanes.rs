@@ -14,8 +14,6 @@ pub(crate) trait Lanes: Copy {
     const N: usize;
     /// Rows of the largest register tile: the accumulators, one register per row and column vector, fill most of the register file.
     const ROWS: usize;
-    /// Vectors side by side in a tile.
-    const VECTORS: usize;
 
     unsafe fn zero() -> Self::V;
     unsafe fn splat(x: f32) -> Self::V;
@@ -23,6 +21,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn store(to: *mut f32, v: Self::V);
     /// `a * b + c`, rounded once.
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// Asks for the cache line at this address, which may lie anywhere: a request for memory that is not ours is dropped.
+    unsafe fn prefetch(at: *const u8);
     /// Loads `2 N` bf16 numbers that are stored interleaved ([`crate::packed`] says how) as two registers of f32.
     unsafe fn load_bf16_pairs(from: *const half::bf16) -> (Self::V, Self::V);
 }
@@ -35,7 +35,6 @@ impl Lanes for ScalarLanes {
     type V = f32;
     const N: usize = 1;
     const ROWS: usize = 4;
-    const VECTORS: usize = 2;
 
     #[inline(always)]
     unsafe fn zero() -> f32 {
@@ -59,6 +58,8 @@ impl Lanes for ScalarLanes {
     unsafe fn fma(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }
+    #[inline(always)]
+    unsafe fn prefetch(_at: *const u8) {}
     #[inline(always)]
     unsafe fn load_bf16_pairs(from: *const half::bf16) -> (f32, f32) {
         // SAFETY: the caller's.
@@ -84,7 +85,6 @@ mod x86 {
         type V = __m512;
         const N: usize = 16;
         const ROWS: usize = 14;
-        const VECTORS: usize = 2;
 
         #[inline(always)]
         unsafe fn zero() -> __m512 {
@@ -107,6 +107,10 @@ mod x86 {
             unsafe { _mm512_fmadd_ps(a, b, c) }
         }
         #[inline(always)]
+        unsafe fn prefetch(at: *const u8) {
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+        }
+        #[inline(always)]
         unsafe fn load_bf16_pairs(from: *const half::bf16) -> (__m512, __m512) {
             unsafe {
                 let pairs = _mm512_loadu_si512(from.cast());
@@ -127,7 +131,6 @@ mod x86 {
         type V = __m256;
         const N: usize = 8;
         const ROWS: usize = 6;
-        const VECTORS: usize = 2;
 
         #[inline(always)]
         unsafe fn zero() -> __m256 {
@@ -148,6 +151,10 @@ mod x86 {
         #[inline(always)]
         unsafe fn fma(a: __m256, b: __m256, c: __m256) -> __m256 {
             unsafe { _mm256_fmadd_ps(a, b, c) }
+        }
+        #[inline(always)]
+        unsafe fn prefetch(at: *const u8) {
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
         }
         #[inline(always)]
         unsafe fn load_bf16_pairs(from: *const half::bf16) -> (__m256, __m256) {
@@ -179,7 +186,6 @@ mod arm {
         type V = float32x4_t;
         const N: usize = 4;
         const ROWS: usize = 12;
-        const VECTORS: usize = 2;
 
         #[inline(always)]
         unsafe fn zero() -> float32x4_t {
@@ -201,6 +207,10 @@ mod arm {
         unsafe fn fma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t {
             // The instruction adds to its first operand.
             unsafe { vfmaq_f32(c, a, b) }
+        }
+        #[inline(always)]
+        unsafe fn prefetch(_at: *const u8) {
+            // The intrinsic is not stable yet; these cores prefetch two sequential streams well by themselves.
         }
         #[inline(always)]
         unsafe fn load_bf16_pairs(from: *const half::bf16) -> (float32x4_t, float32x4_t) {
