@@ -243,8 +243,14 @@ impl WeightSource for Checkpoint {
     }
 }
 
-/// Counts a read at its entry, from sizes.
-pub(crate) fn count_read(_read: usize, _written: usize) {}
+/// Counts one tensor that was read, from its sizes.
+pub(crate) fn count_read(read: usize, written: usize) {
+    lab::ledger::count(|ledger| {
+        ledger.bytes_read += read as u64;
+        ledger.bytes_written += written as u64;
+        ledger.add("tensors_read", 1);
+    });
+}
 
 /// Tensor name to file name, as an index says; empty without an index.
 type Index = BTreeMap<String, String>;

@@ -15,7 +15,7 @@ use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 /// Number format of a stored tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Dtype {
     /// IEEE single precision.
     F32,
@@ -57,7 +57,7 @@ impl Dtype {
     /// Bytes of `num_values` values; `None` when they do not fill whole blocks or the size overflows.
     pub fn bytes(self, num_values: u64) -> Option<u64> {
         let block_len = self.block_len() as u64;
-        if num_values % block_len != 0 {
+        if !num_values.is_multiple_of(block_len) {
             return None;
         }
         (num_values / block_len).checked_mul(self.block_bytes() as u64)

@@ -37,24 +37,24 @@ pub enum LoadError {
     },
     /// The file ends before the bytes that its header promises.
     #[error(
-        "{file}: expected {expected_bytes} bytes, as its header says, found {found_bytes}: the file is cut off; fetch or convert it again"
+        "{file}: expected at least {expected_bytes} bytes, found {found_bytes}: the file is cut off; fetch or convert it again"
     )]
     CutOff {
         /// The file.
         file: String,
-        /// Length that the header implies.
+        /// Length that the header or the manifest implies.
         expected_bytes: u64,
         /// Length of the file.
         found_bytes: u64,
     },
     /// The file goes on after its last tensor.
     #[error(
-        "{file}: expected {expected_bytes} bytes, as its header says, found {found_bytes}: something was written after the last tensor; fetch or convert it again"
+        "{file}: expected {expected_bytes} bytes, found {found_bytes}: something was written after its end; fetch or convert it again"
     )]
     TrailingBytes {
         /// The file.
         file: String,
-        /// Length that the header implies.
+        /// Length that the header or the manifest implies.
         expected_bytes: u64,
         /// Length of the file.
         found_bytes: u64,

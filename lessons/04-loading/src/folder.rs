@@ -1,10 +1,11 @@
 //! A model as a whole: config, weights, tokenizer and chat template, checked against each other.
 
-use crate::bytes::{Access, read_text};
+use crate::bytes::{Access, FileBytes, read_text};
 use crate::checkpoint::Checkpoint;
 use crate::config::{self, CONFIG_FILE, GENERATION_FILE, Json, ModelConfig, RopeScaling};
 use crate::dtype::Dtype;
 use crate::error::{LoadError, Result};
+use crate::gguf::{self, Gguf};
 use crate::random::{self, RandomWeights};
 use crate::source::WeightSource;
 use crate::tokenizer::{TOKENIZER_FILE, Tokenizer};
@@ -55,6 +56,13 @@ pub fn open_with(model: &str, access: Access) -> Result<ModelFolder> {
     if path.is_dir() {
         return open_folder(model, &path, access);
     }
+    if path.is_file()
+        && path
+            .extension()
+            .is_some_and(|end| end.eq_ignore_ascii_case("gguf"))
+    {
+        return open_gguf(&path, access);
+    }
     Err(LoadError::UnknownModel {
         model: model.into(),
     })
@@ -63,18 +71,8 @@ pub fn open_with(model: &str, access: Access) -> Result<ModelFolder> {
 /// The path behind a name: `stories` is `data/stories`, every other name is a path already.
 pub fn resolve(model: &str) -> PathBuf {
     match model {
-        "stories" => workspace_root().join("data/stories"),
+        "stories" => lab::paths::data_dir().join("stories"),
         path => PathBuf::from(path),
-    }
-}
-
-/// The repository, where this crate was built; else the current folder.
-fn workspace_root() -> PathBuf {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    if built.join("Cargo.toml").is_file() {
-        built
-    } else {
-        PathBuf::from(".")
     }
 }
 
@@ -125,6 +123,33 @@ fn open_folder(model: &str, path: &Path, access: Access) -> Result<ModelFolder> 
         bos_token: texts.bos_token,
         eos_token: texts.eos_token,
         name,
+    })
+}
+
+fn open_gguf(path: &Path, access: Access) -> Result<ModelFolder> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut gguf = Gguf::from_bytes(&name, FileBytes::open(path, access)?)?;
+    let config = gguf::config::model_config(&gguf)?;
+    gguf.check(&config.llama)?;
+    let tokenizer = match gguf::vocabulary::tokenizer_json(&gguf)? {
+        Some(json) => {
+            let tokenizer = Tokenizer::from_json(json.to_string().as_bytes())?;
+            tokenizer.check(&config)?;
+            Some(tokenizer)
+        }
+        None => None,
+    };
+    let text = |id: Option<TokenId>| tokenizer.as_ref()?.piece(id?);
+    let metadata = gguf.metadata();
+    let eos = metadata.count("tokenizer.ggml.eos_token_id");
+    Ok(ModelFolder {
+        chat_template: metadata.text("tokenizer.chat_template").map(String::from),
+        bos_token: text(config.bos_token_id),
+        eos_token: text(eos.map(|id| TokenId(id as u32))),
+        weights: Box::new(gguf),
+        tokenizer,
+        config,
+        name: name.into_owned(),
     })
 }
 

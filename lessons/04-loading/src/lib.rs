@@ -15,10 +15,14 @@ pub mod shapes;
 pub mod source;
 
 pub mod checkpoint;
+pub mod gguf;
 pub mod random;
 pub mod tokenizer;
 
+pub mod convert;
 pub mod folder;
+pub mod manifest;
+pub mod write;
 
 pub use bytes::Access;
 pub use config::{ModelConfig, RopeScaling};

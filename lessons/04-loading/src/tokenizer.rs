@@ -101,6 +101,18 @@ impl Tokenizer {
         })
     }
 
+    /// The content of a tokenizer.json.
+    ///
+    /// # Errors
+    /// Rules that the `tokenizers` library can not write.
+    pub fn to_json(&self) -> Result<String> {
+        (self.inner.to_string(false)).map_err(|error| LoadError::BadTokenizer {
+            file: TOKENIZER_FILE.into(),
+            expected: "rules that can be written",
+            found: error.to_string(),
+        })
+    }
+
     /// Checks that ids and embedding rows fit each other.
     ///
     /// # Errors

@@ -1,0 +1,130 @@
+//! The commands beside the story.
+
+use anyhow::{Context, bail};
+use lab::args::CommonArgs;
+use loading::Dtype;
+use loading::manifest::{FileRecord, Manifest, folder_of};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// A plain type by its name on the command line.
+pub fn parse_dtype(name: &str) -> Result<Dtype, String> {
+    match name {
+        "f32" => Ok(Dtype::F32),
+        "f16" => Ok(Dtype::F16),
+        "bf16" => Ok(Dtype::BF16),
+        _ => Err("expected f32, f16 or bf16".into()),
+    }
+}
+
+/// `convert`: progress on stderr, one line (or one JSON document) on stdout.
+pub fn convert(
+    args: &CommonArgs,
+    from: &str,
+    folder: &Path,
+    dtype: Option<Dtype>,
+) -> anyhow::Result<()> {
+    let start = std::time::Instant::now();
+    let model = loading::open(from)?;
+    let bar = indicatif::ProgressBar::new(model.weights.names().len() as u64);
+    let done = loading::convert::convert(&model, folder, dtype, &mut |tensors, _| {
+        bar.set_position(tensors as u64);
+    })?;
+    bar.finish_and_clear();
+    let seconds = start.elapsed().as_secs_f64();
+    if args.json {
+        let json = json!({
+            "from": from, "folder": folder, "dtype": done.dtype, "tensors": done.num_tensors,
+            "stored_bytes": done.stored_bytes, "written_bytes": done.written_bytes, "seconds": seconds,
+        });
+        println!("{json:#}");
+    } else {
+        println!(
+            "{}: {} tensors, {} MB stored, {} MB written as {} in {seconds:.1} s",
+            folder.display(),
+            done.num_tensors,
+            done.stored_bytes / 1_000_000,
+            done.written_bytes / 1_000_000,
+            done.dtype,
+        );
+    }
+    Ok(())
+}
+
+/// `verify FILE --sha256 HEX`.
+pub fn verify_file(args: &CommonArgs, file: &Path, sha256: &str) -> anyhow::Result<()> {
+    let result = loading::manifest::verify_file(file, sha256);
+    if args.json {
+        let error = result.as_ref().err().map(ToString::to_string);
+        println!(
+            "{:#}",
+            json!({"file": file, "ok": error.is_none(), "error": error})
+        );
+    } else if result.is_ok() {
+        println!("{}: sha256 as expected", file.display());
+    }
+    Ok(result?)
+}
+
+/// `verify`: every file of the manifest, good or bad, then the verdict.
+pub fn verify(args: &CommonArgs, manifest: Option<PathBuf>) -> anyhow::Result<()> {
+    let path = manifest.unwrap_or_else(default_manifest);
+    let manifest = Manifest::read(&path)?;
+    let folder = folder_of(&path);
+    let mut bad = 0;
+    let mut rows = Vec::new();
+    for record in &manifest.files {
+        let error = Manifest::verify(record, &folder)
+            .err()
+            .map(|error| error.to_string());
+        bad += usize::from(error.is_some());
+        if !args.json {
+            match &error {
+                None => println!("ok   {} ({} bytes)", record.path, record.bytes),
+                Some(error) => println!("BAD  {error}"),
+            }
+        }
+        rows.push(json!({"path": record.path, "ok": error.is_none(), "error": error}));
+    }
+    let num_files = manifest.files.len();
+    if args.json {
+        println!("{:#}", json!({"schema": 1, "files": rows, "bad": bad}));
+    }
+    if bad > 0 {
+        bail!("{bad} of {num_files} files are not as recorded; see above what to do about each");
+    }
+    if !args.json {
+        println!("{num_files} files, all as recorded in {}", path.display());
+    }
+    Ok(())
+}
+
+/// `manifest`: prints it, or makes it anew.
+pub fn manifest(args: &CommonArgs, manifest: Option<PathBuf>, write: bool) -> anyhow::Result<()> {
+    let path = manifest.unwrap_or_else(default_manifest);
+    let mut manifest = Manifest::read(&path)?;
+    if write {
+        manifest.refresh(&folder_of(&path))?;
+        manifest.write(&path)?;
+    }
+    if args.json {
+        let json = serde_json::to_string_pretty(&manifest).context("manifest as JSON")?;
+        println!("{json}");
+        return Ok(());
+    }
+    for FileRecord {
+        path,
+        bytes,
+        sha256,
+        licence,
+        origin,
+    } in &manifest.files
+    {
+        println!("{path}\n    {bytes} bytes, sha256 {sha256}\n    {licence}; {origin}");
+    }
+    Ok(())
+}
+
+fn default_manifest() -> PathBuf {
+    lab::paths::data_dir().join("manifest.json")
+}

@@ -1,0 +1,91 @@
+//! The block formats of GGUF, back to `f32`.
+//!
+//! ```text
+//! Q8_0   | scale f16 | 32 x i8                         x[i] = scale * q[i]
+//! Q4_0   | scale f16 | 16 bytes                        x[i] = scale * (q[i] - 8)
+//! Q4_1   | scale f16 | min f16 | 16 bytes              x[i] = scale * q[i] + min
+//!        byte j holds value j in its low half and value j + 16 in its high half
+//! ```
+//! Source: `ggml-common.h` and `ggml-quants.c` of llama.cpp. Blocks run along a row, so that a row begins with a block.
+
+use crate::dtype::{Dtype, widen};
+use half::f16;
+
+/// Appends the values behind `bytes` to `out`. Cost: reads `bytes` once, writes 4 bytes a value.
+///
+/// # Panics
+/// When `bytes` is no whole number of blocks (of values, for the plain types).
+pub fn dequantize(dtype: Dtype, bytes: &[u8], out: &mut Vec<f32>) {
+    assert_eq!(bytes.len() % dtype.block_bytes(), 0, "whole blocks");
+    match dtype {
+        Dtype::F32 | Dtype::F16 | Dtype::BF16 => widen(dtype, bytes, out),
+        Dtype::Q8_0 => blocks::<34>(bytes, out, |block, values| {
+            let scale = half(block[0], block[1]);
+            for (value, q) in values.iter_mut().zip(&block[2..]) {
+                *value = scale * f32::from(*q as i8);
+            }
+        }),
+        Dtype::Q4_0 => blocks::<18>(bytes, out, |block, values| {
+            let scale = half(block[0], block[1]);
+            nibbles(&block[2..], values, |q| scale * (f32::from(q) - 8.0));
+        }),
+        Dtype::Q4_1 => blocks::<20>(bytes, out, |block, values| {
+            let (scale, min) = (half(block[0], block[1]), half(block[2], block[3]));
+            // Two roundings, as in the reference: no fused multiply-add.
+            nibbles(&block[4..], values, |q| scale * f32::from(q) + min);
+        }),
+    }
+}
+
+fn half(low: u8, high: u8) -> f32 {
+    f16::from_le_bytes([low, high]).to_f32()
+}
+
+/// Block after block; each fills 32 values.
+fn blocks<const N: usize>(
+    bytes: &[u8],
+    out: &mut Vec<f32>,
+    block: impl Fn(&[u8; N], &mut [f32; 32]),
+) {
+    for bytes in bytes.as_chunks::<N>().0 {
+        let mut values = [0.0; 32];
+        block(bytes, &mut values);
+        out.extend_from_slice(&values);
+    }
+}
+
+/// Low halves first, then high halves.
+fn nibbles(bytes: &[u8], values: &mut [f32; 32], value: impl Fn(u8) -> f32) {
+    let (low, high) = values.split_at_mut(16);
+    for ((low, high), byte) in low.iter_mut().zip(high).zip(bytes) {
+        *low = value(byte & 0x0f);
+        *high = value(byte >> 4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_halves_come_first_and_scales_are_half_precision() {
+        let scale = f16::from_f32(0.5).to_le_bytes();
+        let min = f16::from_f32(-1.0).to_le_bytes();
+        let packed: Vec<u8> = (0..16).map(|j| j | (15 - j) << 4).collect();
+        let (mut q4_0, mut q4_1, mut q8_0) = (Vec::new(), Vec::new(), Vec::new());
+        dequantize(Dtype::Q4_0, &[&scale[..], &packed].concat(), &mut q4_0);
+        dequantize(
+            Dtype::Q4_1,
+            &[&scale[..], &min, &packed].concat(),
+            &mut q4_1,
+        );
+        let bytes: Vec<u8> = (0..32).map(|i| (i as i8 - 16) as u8).collect();
+        dequantize(Dtype::Q8_0, &[&scale[..], &bytes].concat(), &mut q8_0);
+        for i in 0..16 {
+            let q = i as f32;
+            assert_eq!((q4_0[i], q4_0[31 - i]), ((q - 8.0) * 0.5, (q - 8.0) * 0.5));
+            assert_eq!((q4_1[i], q4_1[31 - i]), (q * 0.5 - 1.0, q * 0.5 - 1.0));
+            assert_eq!((q8_0[i], q8_0[i + 16]), ((q - 16.0) * 0.5, q * 0.5));
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! GGUF's tensor names and ours.
+
+use crate::shapes::{EMBEDDING, FINAL_NORM, HEAD};
+
+const LAYER: [(&str, &str); 9] = [
+    ("input_layernorm", "attn_norm"),
+    ("self_attn.q_proj", "attn_q"),
+    ("self_attn.k_proj", "attn_k"),
+    ("self_attn.v_proj", "attn_v"),
+    ("self_attn.o_proj", "attn_output"),
+    ("post_attention_layernorm", "ffn_norm"),
+    ("mlp.gate_proj", "ffn_gate"),
+    ("mlp.up_proj", "ffn_up"),
+    ("mlp.down_proj", "ffn_down"),
+];
+
+/// GGUF's name for a canonical one; `None` for a name of no Llama tensor.
+pub fn gguf_name(name: &str) -> Option<String> {
+    match name {
+        EMBEDDING => return Some("token_embd.weight".into()),
+        FINAL_NORM => return Some("output_norm.weight".into()),
+        HEAD => return Some("output.weight".into()),
+        _ => {}
+    }
+    let (layer, tensor) = name.strip_prefix("model.layers.")?.split_once('.')?;
+    let tensor = tensor.strip_suffix(".weight")?;
+    let (_, theirs) = LAYER.iter().find(|(ours, _)| *ours == tensor)?;
+    Some(format!("blk.{layer}.{theirs}.weight"))
+}

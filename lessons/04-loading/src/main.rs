@@ -1,0 +1,76 @@
+//! Lesson 04 as a program: its story, and the commands that other lessons and `cargo course` use.
+
+mod commands;
+
+use clap::{Parser, Subcommand};
+use lab::args::CommonArgs;
+use std::path::PathBuf;
+
+#[global_allocator]
+static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
+
+/// What happens before the first token?
+#[derive(Parser)]
+#[command(name = "lesson04", version)]
+struct Args {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write a GGUF file (or any model that opens) as a Hugging Face folder
+    Convert {
+        /// A .gguf file, or a model's name or folder
+        from: String,
+        /// Folder to write; made if need be
+        folder: PathBuf,
+        /// Type of the weights [default: the smallest that holds every value exactly]
+        #[arg(long, value_parser = commands::parse_dtype, value_name = "f32|f16|bf16")]
+        dtype: Option<loading::Dtype>,
+    },
+    /// Compare files with their recorded SHA-256
+    Verify {
+        /// One file, to compare with --sha256; otherwise every file of the manifest
+        #[arg(requires = "sha256")]
+        file: Option<PathBuf>,
+        /// The digest that FILE should have
+        #[arg(long, requires = "file", value_name = "HEX")]
+        sha256: Option<String>,
+        /// The manifest [default: data/manifest.json]
+        #[arg(long, value_name = "FILE")]
+        manifest: Option<PathBuf>,
+    },
+    /// Print the manifest of data/; with --write, make lengths and digests of its files anew
+    Manifest {
+        /// Write it back
+        #[arg(long)]
+        write: bool,
+        /// The manifest [default: data/manifest.json]
+        #[arg(long, value_name = "FILE")]
+        manifest: Option<PathBuf>,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    match args.command {
+        Some(Command::Convert {
+            from,
+            folder,
+            dtype,
+        }) => commands::convert(&args.common, &from, &folder, dtype),
+        Some(Command::Verify {
+            file: Some(file),
+            sha256: Some(sha256),
+            ..
+        }) => commands::verify_file(&args.common, &file, &sha256),
+        Some(Command::Verify { manifest, .. }) => commands::verify(&args.common, manifest),
+        Some(Command::Manifest { write, manifest }) => {
+            commands::manifest(&args.common, manifest, write)
+        }
+        None => anyhow::bail!("the story is not here yet"),
+    }
+}
