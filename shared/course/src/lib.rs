@@ -1,1 +1,20 @@
-//! Lesson library `course`.
+//! `cargo course`: the workbook's own command.
+//!
+//! It teaches nothing and depends on no lesson: it reads their `course.toml` and results, and runs their binaries.
+//! Everything takes a [`tools::Course`], so that tests put a small tree and stand-ins for cargo and pip in its place.
+//!
+//! Read in this order: [`tools`], [`lessons`], [`list`], [`results`], [`claims`], [`data`], [`doctor`].
+
+#![forbid(unsafe_code)]
+
+pub mod charts;
+pub mod claims;
+pub mod data;
+pub mod doctor;
+pub mod error;
+pub mod lessons;
+pub mod list;
+pub mod page;
+pub mod results;
+pub mod run;
+pub mod tools;

@@ -1,0 +1,47 @@
+//! `cargo course data list`.
+
+use lab::term::Tone;
+
+use crate::data::{Manifest, Models};
+use crate::page::Page;
+use crate::tools::{Course, bytes_text};
+
+/// Tracked files with size, licence and origin, then the optional models and whether they are here.
+pub fn render(course: &Course, manifest: &Manifest, models: &Models, page: &Page) -> String {
+    let mut out = page.paint(Tone::Strong, "Tracked files\n");
+    for file in &manifest.files {
+        out += &format!(
+            "{}  {}\n",
+            file.path,
+            page.paint(Tone::Dim, &bytes_text(file.bytes))
+        );
+        out += &page.indented(&format!("{}; {}", file.licence, file.origin), 4);
+    }
+    let total: u64 = manifest.files.iter().map(|file| file.bytes).sum();
+    out += &format!(
+        "{} files, {}. Check them: cargo course data verify\n\n",
+        manifest.files.len(),
+        bytes_text(total)
+    );
+    out += &page.paint(Tone::Strong, "Optional models\n");
+    for model in &models.models {
+        let state = if model.is_here(course) {
+            format!("here, in data/models/{}", model.name)
+        } else {
+            "not here".to_owned()
+        };
+        out += &format!("{}  {}\n", model.name, page.paint(Tone::Dim, &state));
+        out += &page.indented(
+            &format!("{}; {}; {}", model.title, model.licence, model.origin),
+            4,
+        );
+        let sizes = format!(
+            "{} to fetch, {} on the disk",
+            bytes_text(model.download_bytes),
+            bytes_text(model.gguf_bytes + model.folder_bytes),
+        );
+        out += &page.indented(&sizes, 4);
+        out += &format!("    cargo course data get {}\n", model.name);
+    }
+    out
+}

@@ -1,0 +1,119 @@
+//! `cargo course doctor`: is this machine ready, and what to do where it is not.
+//!
+//! Only what stops a lesson is a problem (status 1). What makes one slower, or an option unavailable, is a note.
+
+pub mod disk;
+mod files;
+mod machine;
+mod software;
+
+use lab::term::Tone;
+use serde::Serialize;
+
+use crate::page::Page;
+use crate::tools::Course;
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// Works, with something to know.
+    Note,
+    /// A lesson will not work.
+    Problem,
+}
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// A short name.
+    pub id: &'static str,
+    /// How it came out.
+    pub status: Status,
+    /// What was found.
+    pub found: String,
+    /// What to do; empty when nothing.
+    pub advice: String,
+}
+
+impl Check {
+    fn ok(id: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            id,
+            status: Status::Ok,
+            found: found.into(),
+            advice: String::new(),
+        }
+    }
+
+    fn note(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            id,
+            status: Status::Note,
+            found: found.into(),
+            advice: advice.into(),
+        }
+    }
+
+    fn problem(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            id,
+            status: Status::Problem,
+            found: found.into(),
+            advice: advice.into(),
+        }
+    }
+}
+
+/// All checks, in the order of a reader's needs. The checksums come last: they may build lesson 04 first.
+pub fn examine(course: &Course) -> Vec<Check> {
+    vec![
+        software::toolchain(course),
+        machine::processor(),
+        machine::cores(),
+        machine::memory(),
+        machine::huge_pages(),
+        disk::check(course),
+        software::terminal(),
+        software::python(course),
+        files::models(course),
+        files::data(course),
+    ]
+}
+
+/// Whether any check is a problem.
+pub fn is_sick(checks: &[Check]) -> bool {
+    checks.iter().any(|check| check.status == Status::Problem)
+}
+
+/// The checks as a page: status, name, what was found, and below it what to do.
+pub fn render(checks: &[Check], page: &Page) -> String {
+    let mut out = String::new();
+    for check in checks {
+        let (word, tone) = match check.status {
+            Status::Ok => ("ok", Tone::Good),
+            Status::Note => ("note", Tone::Warn),
+            Status::Problem => ("PROBLEM", Tone::Bad),
+        };
+        let rows = page.columns(&[word, check.id], &[7, 11], &check.found, 22);
+        out += &rows.replacen(word, &page.paint(tone, word), 1);
+        if !check.advice.is_empty() {
+            out += &page.columns(&[], &[], &format!("-> {}", check.advice), 22);
+        }
+    }
+    let (problems, notes) = (count(checks, Status::Problem), count(checks, Status::Note));
+    let end = match (problems, notes) {
+        (0, 0) => "Everything is as it should be.".to_owned(),
+        (0, notes) => format!("Ready. {notes} to know about, nothing in the way."),
+        (problems, _) => {
+            format!("{problems} in the way: do what its arrow says, then run this again.")
+        }
+    };
+    out + "\n" + &page.text(&end)
+}
+
+fn count(checks: &[Check], status: Status) -> usize {
+    checks.iter().filter(|check| check.status == status).count()
+}

@@ -1,0 +1,181 @@
+//! The lessons, from their `course.toml`.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::CourseError;
+use crate::tools::Course;
+
+/// One lesson's `course.toml`. Keys that this program does not know are left alone.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Lesson {
+    /// Two digits: `05`.
+    pub number: String,
+    /// The folder's name: `05-generation`.
+    pub folder: String,
+    /// Name of the library.
+    pub lib: String,
+    /// Title.
+    pub title: String,
+    /// The question that the lesson answers; may be empty.
+    pub question: String,
+    /// Which of the five layers it belongs to.
+    pub layer: String,
+    /// Minutes by kind.
+    pub minutes: Minutes,
+    /// Ids of the claims that it measures.
+    pub claims: Vec<String>,
+}
+
+/// Minutes that a reader should set aside.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(default)]
+pub struct Minutes {
+    /// Reading.
+    pub read: u32,
+    /// Running the binary.
+    pub run: u32,
+    /// The exercises that every reader should do.
+    pub core: u32,
+    /// The others.
+    pub extra: u32,
+}
+
+impl Minutes {
+    /// Without the extra exercises.
+    pub fn main_part(self) -> u32 {
+        self.read + self.run + self.core
+    }
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+struct File {
+    lesson: Option<Number>,
+    #[serde(default)]
+    lib: String,
+    title: String,
+    #[serde(default)]
+    question: String,
+    #[serde(default)]
+    layer: String,
+    #[serde(default)]
+    minutes: Minutes,
+    #[serde(default)]
+    claims: Vec<String>,
+}
+
+/// `5`, `"5"` and `"05"` are the same lesson.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Integer(u32),
+    Text(String),
+}
+
+/// All lessons, in order; a lesson whose file is missing or wrong stands in the list as its error.
+///
+/// # Errors
+/// When the folder of lessons can not be read.
+pub fn all(course: &Course) -> Result<Vec<Result<Lesson, CourseError>>, CourseError> {
+    Ok(folders(course)?
+        .iter()
+        .map(|folder| read(course, folder))
+        .collect())
+}
+
+/// The lessons' folders, in order.
+///
+/// # Errors
+/// When `lessons/` can not be read.
+pub fn folders(course: &Course) -> Result<Vec<PathBuf>, CourseError> {
+    let lessons = course.root.join("lessons");
+    let unreadable =
+        |error| CourseError::io(&lessons, "run this inside the workbook's folder")(error);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&lessons).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if number_of(&path).is_some() && path.is_dir() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// `05` of `lessons/05-generation`.
+pub fn number_of(folder: &Path) -> Option<String> {
+    let (number, _) = folder.file_name()?.to_str()?.split_once('-')?;
+    (number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| number.to_owned())
+}
+
+/// The two-digit number of the lesson that was asked for as `5`, `05` or `lesson05`.
+///
+/// # Errors
+/// When there is no such lesson.
+pub fn find(course: &Course, asked: &str) -> Result<String, CourseError> {
+    let digits = asked.strip_prefix("lesson").unwrap_or(asked);
+    let known: Vec<String> = folders(course)?
+        .iter()
+        .filter_map(|folder| number_of(folder))
+        .collect();
+    let number = format!("{digits:0>2}");
+    if known.contains(&number) {
+        return Ok(number);
+    }
+    Err(CourseError::NoLesson {
+        asked: asked.to_owned(),
+        known: known.join(", "),
+    })
+}
+
+fn read(course: &Course, folder: &Path) -> Result<Lesson, CourseError> {
+    let path = folder.join("course.toml");
+    let shown = course.shown(&path);
+    let text = std::fs::read_to_string(&path).map_err(|source| CourseError::Io {
+        path: shown.clone(),
+        source,
+        action: "each lesson has a course.toml with title, minutes, layer and claims",
+    })?;
+    let wrong = |problem: String| CourseError::CourseToml {
+        path: shown.clone(),
+        problem,
+    };
+    let file: File = toml::from_str(&text).map_err(|error| wrong(describe(&error, &text)))?;
+    let number = number_of(folder).unwrap_or_default();
+    let stated = match file.lesson {
+        None => number.clone(),
+        Some(Number::Integer(n)) => format!("{n:02}"),
+        Some(Number::Text(n)) => format!("{n:0>2}"),
+    };
+    if stated != number {
+        return Err(wrong(format!(
+            "it says lesson {stated}, its folder says {number}"
+        )));
+    }
+    Ok(Lesson {
+        number,
+        folder: folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        lib: file.lib,
+        title: file.title,
+        question: file.question,
+        layer: file.layer,
+        minutes: file.minutes,
+        claims: file.claims,
+    })
+}
+
+/// The parser's message in one line, with the line's number.
+fn describe(error: &toml::de::Error, text: &str) -> String {
+    let line = error
+        .span()
+        .map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let message = error.message().replace('\n', ", ");
+    line.map_or_else(|| message.clone(), |line| format!("line {line}: {message}"))
+}

@@ -1,0 +1,96 @@
+//! Text for a terminal of 80 columns, with colours only where they are wanted.
+
+use lab::term::{self, Tone};
+
+/// How to lay text out.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// Whether to colour.
+    pub has_color: bool,
+}
+
+impl Page {
+    /// For stdout: colours on a terminal, none on a pipe.
+    pub fn of_stdout() -> Self {
+        Self {
+            has_color: term::wants_color(&std::io::stdout()),
+        }
+    }
+
+    /// For stderr.
+    pub fn of_stderr() -> Self {
+        Self {
+            has_color: term::wants_color(&std::io::stderr()),
+        }
+    }
+
+    /// No colours.
+    pub fn plain() -> Self {
+        Self { has_color: false }
+    }
+
+    /// `text` in a tone. Line ends stay outside the colour.
+    pub fn paint(&self, tone: Tone, text: &str) -> String {
+        if !self.has_color {
+            return text.to_owned();
+        }
+        text.split_inclusive('\n')
+            .map(|line| match line.strip_suffix('\n') {
+                Some("") => "\n".to_owned(),
+                Some(line) => tone.paint(line) + "\n",
+                None => tone.paint(line),
+            })
+            .collect()
+    }
+
+    /// `text` wrapped, with a line end.
+    pub fn text(&self, text: &str) -> String {
+        term::wrap(text, term::WIDTH).join("\n") + "\n"
+    }
+
+    /// `text` wrapped in the columns from `indent` on, the first line as well.
+    pub fn indented(&self, text: &str, indent: usize) -> String {
+        self.columns(&[], &[], text, indent)
+    }
+
+    /// One row: cells padded to their columns with two blanks between, then `last`, wrapped, from column `at` on.
+    pub fn columns(&self, cells: &[&str], widths: &[usize], last: &str, at: usize) -> String {
+        let row: String = cells
+            .iter()
+            .zip(widths)
+            .map(|(cell, &columns)| term::pad(cell, columns) + "  ")
+            .collect();
+        let mut first = term::pad(&row, at);
+        let mut out = String::new();
+        for line in term::wrap(last, term::WIDTH - at) {
+            out += (first + &line).trim_end();
+            out += "\n";
+            first = " ".repeat(at);
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_column_wraps_under_itself() {
+        let text = Page::plain().columns(&["05", "ab"], &[2, 4], &"word ".repeat(20), 10);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("05  ab    word word"), "{text}");
+        assert!(lines[1].starts_with("          word"), "{text}");
+        assert!(lines.iter().all(|line| term::width(line) <= 80), "{text}");
+    }
+
+    #[test]
+    fn colours_stay_within_their_line_and_off_a_pipe() {
+        let page = Page { has_color: true };
+        assert_eq!(
+            page.paint(Tone::Bad, "a\n\nb"),
+            "\x1b[31ma\x1b[0m\n\n\x1b[31mb\x1b[0m"
+        );
+        assert_eq!(Page::plain().paint(Tone::Bad, "a"), "a");
+    }
+}

@@ -1,0 +1,174 @@
+//! Where the course stands and which programs it calls.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The workspace and the programs that commands run. Tests put a small tree and stand-ins here.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// The root of the workspace.
+    pub root: PathBuf,
+    /// How to call cargo.
+    pub cargo: Program,
+    /// How to call Python.
+    pub python: Program,
+    /// How to call the compiler.
+    pub rustc: Program,
+}
+
+impl Course {
+    /// This workspace; `CARGO`, `RUSTC` and `COURSE_PYTHON` name other programs.
+    pub fn from_env() -> Self {
+        let program = |variable: &str, default: &str| {
+            Program::new(
+                std::env::var_os(variable)
+                    .filter(|value| !value.is_empty())
+                    .unwrap_or_else(|| default.into()),
+            )
+        };
+        Self {
+            root: lab::paths::workspace_root(),
+            cargo: program("CARGO", "cargo"),
+            python: program(
+                "COURSE_PYTHON",
+                if cfg!(windows) { "python" } else { "python3" },
+            ),
+            rustc: program("RUSTC", "rustc"),
+        }
+    }
+
+    /// `path` as a reader would type it in the root.
+    pub fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+            .replace('\\', "/")
+    }
+
+    /// `cargo run -q -p lessonNN -- …`, in the root.
+    pub fn lesson(&self, number: &str) -> Command {
+        let mut command = self.cargo.command();
+        command
+            .current_dir(&self.root)
+            .args(["run", "-q", "-p", &format!("lesson{number}"), "--"]);
+        command
+    }
+}
+
+/// A program and the arguments that come before all others.
+#[derive(Clone, Debug)]
+pub struct Program {
+    name: OsString,
+    first: Vec<OsString>,
+}
+
+impl Program {
+    /// A program by name or path.
+    pub fn new(name: impl Into<OsString>) -> Self {
+        Self {
+            name: name.into(),
+            first: Vec::new(),
+        }
+    }
+
+    /// With an argument before all others: `sh script`.
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.first.push(argument.into());
+        self
+    }
+
+    /// A command to add arguments to.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.name);
+        command.args(&self.first);
+        command
+    }
+
+    /// As typed.
+    pub fn shown(&self) -> String {
+        let words = std::iter::once(&self.name).chain(&self.first);
+        words
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+/// A command as typed, for messages. Arguments with blanks are quoted.
+pub fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy());
+    words
+        .map(|word| {
+            if word.contains(' ') {
+                format!("\"{word}\"")
+            } else {
+                word.into_owned()
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// An exit status in a word or two.
+pub fn status_text(status: std::process::ExitStatus) -> String {
+    status
+        .code()
+        .map_or_else(|| "ended by a signal".to_owned(), |code| code.to_string())
+}
+
+/// The last `count` lines of a program's errors, in one line.
+pub fn last_words(said: &str, count: usize) -> String {
+    let lines: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    match lines.len() {
+        0 => "nothing".to_owned(),
+        n => lines[n.saturating_sub(count)..].join(" | "),
+    }
+}
+
+/// Bytes in words: `12 B`, `3.4 KiB`, `92.9 MiB`, `5.6 GiB`.
+pub fn bytes_text(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 || unit == "GiB" {
+            return if unit == "B" || value >= 100.0 {
+                format!("{value:.0} {unit}")
+            } else {
+                format!("{value:.1} {unit}")
+            };
+        }
+        value /= 1024.0;
+    }
+    unreachable!("the loop ends at GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_well_at_every_size() {
+        let texts = [0, 1023, 1024, 92_871_040, 135 << 30].map(bytes_text);
+        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "88.6 MiB", "135 GiB"]);
+    }
+
+    #[test]
+    fn last_words_are_one_line() {
+        assert_eq!(last_words("a\n\n b\nc\n", 2), "b | c");
+        assert_eq!(last_words(" \n", 2), "nothing");
+    }
+
+    #[test]
+    fn a_shown_command_can_be_typed() {
+        let mut command = Program::new("sh").arg("x.sh").command();
+        command.args(["-m", "two words"]);
+        assert_eq!(shown(&command), "sh x.sh -m \"two words\"");
+    }
+}
