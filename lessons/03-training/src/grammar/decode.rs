@@ -36,7 +36,13 @@ struct Search<'t> {
 /// All derivations of `text` from `nodes`, at most `limit`, and the furthest dead end.
 pub fn decode(nodes: &[Node], text: &str, limit: usize) -> (Vec<Derivation>, DeadEnd) {
     let dead_end = DeadEnd { at: 0, slot: None };
-    let mut search = Search { text, path: Derivation::start(), found: Vec::new(), limit, dead_end };
+    let mut search = Search {
+        text,
+        path: Derivation::start(),
+        found: Vec::new(),
+        limit,
+        dead_end,
+    };
     search.step(0, nodes, None);
     (search.found, search.dead_end)
 }
@@ -87,9 +93,17 @@ impl Search<'_> {
     }
 
     /// Tries each free word of an empty slot.
-    fn bind(&mut self, at: usize, slot: usize, forms: &[String], tail: &[Node], then: Option<&Rest>) {
-        let free: Vec<usize> =
-            (0..forms.len()).filter(|&index| !is_taken(&self.path.bindings, slot, index)).collect();
+    fn bind(
+        &mut self,
+        at: usize,
+        slot: usize,
+        forms: &[String],
+        tail: &[Node],
+        then: Option<&Rest>,
+    ) {
+        let free: Vec<usize> = (0..forms.len())
+            .filter(|&index| !is_taken(&self.path.bindings, slot, index))
+            .collect();
         let nats = self.path.nats;
         for &index in &free {
             if let Some(next) = self.matched(at, &forms[index], None) {
@@ -111,16 +125,25 @@ impl Search<'_> {
             return Some(at + expected.len());
         }
         // In whole characters, so that the offset can be used to slice.
-        let common: usize =
-            here.chars().zip(expected.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+        let common: usize = here
+            .chars()
+            .zip(expected.chars())
+            .take_while(|(a, b)| a == b)
+            .map(|(a, _)| a.len_utf8())
+            .sum();
         // A wrong word is reported from its beginning, unless the text just ends in the middle of the right one.
-        let stop = if slot.is_some() && common < here.len() { at } else { at + common };
+        let stop = if slot.is_some() && common < here.len() {
+            at
+        } else {
+            at + common
+        };
         self.stuck(stop, slot.map(|slot| (slot, expected.to_string())));
         None
     }
 
     fn stuck(&mut self, at: usize, slot: Option<(usize, String)>) {
-        let better = at > self.dead_end.at || (at == self.dead_end.at && self.dead_end.slot.is_none() && slot.is_some());
+        let better = at > self.dead_end.at
+            || (at == self.dead_end.at && self.dead_end.slot.is_none() && slot.is_some());
         if better {
             self.dead_end = DeadEnd { at, slot };
         }

@@ -24,14 +24,20 @@ pub struct Derivation {
 impl Derivation {
     /// A derivation that has made no choice yet.
     pub fn start() -> Derivation {
-        Derivation { choices: Vec::new(), nats: 0.0, bindings: [None; NUM_SLOTS], marks: Vec::new() }
+        Derivation {
+            choices: Vec::new(),
+            nats: 0.0,
+            bindings: [None; NUM_SLOTS],
+            marks: Vec::new(),
+        }
     }
 }
 
 /// Whether word `index` is already held by another slot over the same list as `slot`.
 pub fn is_taken(bindings: &Bindings, slot: usize, index: usize) -> bool {
-    (0..NUM_SLOTS)
-        .any(|other| other != slot && SLOTS[other].1 == SLOTS[slot].1 && bindings[other] == Some(index as u8))
+    (0..NUM_SLOTS).any(|other| {
+        other != slot && SLOTS[other].1 == SLOTS[slot].1 && bindings[other] == Some(index as u8)
+    })
 }
 
 /// Walks `nodes` with random choices, appending to `text` and `path`.
@@ -41,7 +47,8 @@ pub fn expand(nodes: &[Node], random: &mut Random, text: &mut String, path: &mut
             Node::Text(fixed) => text.push_str(fixed),
             Node::Mark(mark) => path.marks.push(*mark),
             Node::Slot { slot, forms } => {
-                let index = path.bindings[*slot].map_or_else(|| bind(*slot, forms.len(), random, path), usize::from);
+                let index = path.bindings[*slot]
+                    .map_or_else(|| bind(*slot, forms.len(), random, path), usize::from);
                 text.push_str(&forms[index]);
             }
             Node::Choice(alternatives) => {
@@ -61,7 +68,9 @@ pub fn expand(nodes: &[Node], random: &mut Random, text: &mut String, path: &mut
 
 /// Fills `slot` with one of the words that no other slot holds.
 fn bind(slot: usize, num_words: usize, random: &mut Random, path: &mut Derivation) -> usize {
-    let free: Vec<usize> = (0..num_words).filter(|&index| !is_taken(&path.bindings, slot, index)).collect();
+    let free: Vec<usize> = (0..num_words)
+        .filter(|&index| !is_taken(&path.bindings, slot, index))
+        .collect();
     let index = free[random.below(free.len())];
     path.bindings[slot] = Some(index as u8);
     path.choices.push(index as u16);

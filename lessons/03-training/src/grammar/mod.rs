@@ -1,9 +1,9 @@
 //! The story grammar: an endless supply of clean English whose entropy is known exactly.
 //!
 //! ```text
-//! document ::= story                                                                  30 %
+//! document ::= story                                                                  25 %
 //!            | <|im_start|>user ask<|im_end|> <|im_start|>assistant story<|im_end|>   30 %
-//!            | the same with a story and a question, then up to two more questions    40 %
+//!            | the same with a story and a question, then up to three more questions  45 %
 //! story    ::= one of 16 plots in `plots.txt`: choices between phrases, and slots for names, animals, things, …
 //! ```
 //!
@@ -120,8 +120,19 @@ impl Grammar {
             let mut path = Derivation::start();
             expand(root, &mut random, &mut text, &mut path);
             if split_of(&content_key(&path.bindings)) == split {
-                let kind = path.marks.iter().find_map(|mark| if let Mark::Kind(kind) = mark { Some(*kind) } else { None });
-                return Document { text, nats: path.nats, kind: kind.unwrap_or(Kind::Plain), path };
+                let kind = path.marks.iter().find_map(|mark| {
+                    if let Mark::Kind(kind) = mark {
+                        Some(*kind)
+                    } else {
+                        None
+                    }
+                });
+                return Document {
+                    text,
+                    nats: path.nats,
+                    kind: kind.unwrap_or(Kind::Plain),
+                    path,
+                };
             }
         }
         unreachable!("every split has content")
@@ -132,14 +143,24 @@ impl Grammar {
         let open = format!("{IM_START}assistant\n");
         for attempt in 0.. {
             let document = self.draw(&self.root, seed, split, index * 64 + attempt, 2);
-            let first = document.path.marks.iter().find_map(|mark| if let Mark::Question(kind) = mark { Some(*kind) } else { None });
+            let first = document.path.marks.iter().find_map(|mark| {
+                if let Mark::Question(kind) = mark {
+                    Some(*kind)
+                } else {
+                    None
+                }
+            });
             if let Some(kind) = first {
                 let start = document.text.find(&open).expect("an answer") + open.len();
                 let end = start + document.text[start..].find(IM_END).expect("an end");
-                return TaskItem { kind, prompt: document.text[..start].to_string(), answer: document.text[start..end].to_string() };
+                return TaskItem {
+                    kind,
+                    prompt: document.text[..start].to_string(),
+                    answer: document.text[start..end].to_string(),
+                };
             }
         }
-        unreachable!("two documents in five have questions")
+        unreachable!("almost half of the documents have questions")
     }
 
     /// All derivations of a document's text, at most `limit`. There is at most one (tested).
@@ -158,7 +179,14 @@ pub fn content_key(bindings: &Bindings) -> String {
 /// The words that the slots hold, by slot name.
 pub fn facts(bindings: &Bindings) -> BTreeMap<&'static str, &'static str> {
     (0..NUM_SLOTS)
-        .filter_map(|slot| bindings[slot].map(|index| (SLOTS[slot].0, words::words(SLOTS[slot].1)[usize::from(index)])))
+        .filter_map(|slot| {
+            bindings[slot].map(|index| {
+                (
+                    SLOTS[slot].0,
+                    words::words(SLOTS[slot].1)[usize::from(index)],
+                )
+            })
+        })
         .collect()
 }
 
@@ -178,23 +206,42 @@ struct Builder {
 impl Builder {
     fn read(&mut self, source: &str) {
         let mut fragment: Option<(String, String)> = None;
-        for line in source.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("# ")) {
+        for line in source
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with("# "))
+        {
             if line.starts_with('=') {
                 if let Some((name, text)) = fragment.take() {
                     self.define(&name, &text);
                 }
             }
             if let Some(name) = line.strip_prefix("== ") {
-                self.plots.push(Plot { name: name.to_string(), story: String::new(), questions: Vec::new() });
+                self.plots.push(Plot {
+                    name: name.to_string(),
+                    story: String::new(),
+                    questions: Vec::new(),
+                });
             } else if let Some(name) = line.strip_prefix("= ") {
                 fragment = Some((name.to_string(), String::new()));
             } else if let Some(question) = line.strip_prefix("? ") {
                 let question = self.question(question);
-                self.plots.last_mut().expect("a plot before its questions").questions.push(question);
+                self.plots
+                    .last_mut()
+                    .expect("a plot before its questions")
+                    .questions
+                    .push(question);
             } else if let Some((_, text)) = &mut fragment {
                 join_line(text, line);
             } else {
-                join_line(&mut self.plots.last_mut().expect("a plot before its lines").story, line);
+                join_line(
+                    &mut self
+                        .plots
+                        .last_mut()
+                        .expect("a plot before its lines")
+                        .story,
+                    line,
+                );
             }
         }
         self.define("subject", SUBJECT);
@@ -202,7 +249,8 @@ impl Builder {
     }
 
     fn compile(&self, template: &str) -> Seq {
-        compile(template, &self.fragments).unwrap_or_else(|error| panic!("plots.txt: {error} in `{template}`"))
+        compile(template, &self.fragments)
+            .unwrap_or_else(|error| panic!("plots.txt: {error} in `{template}`"))
     }
 
     fn define(&mut self, name: &str, template: &str) {
@@ -214,34 +262,56 @@ impl Builder {
     fn question(&self, line: &str) -> (QuestionKind, Seq, Seq) {
         let (kind, rest) = line.split_once(": ").expect("a kind before the question");
         let (question, answer) = rest.split_once(" => ").expect("an answer after =>");
-        let kind = QuestionKind::ALL.into_iter().find(|known| known.name() == kind);
-        (kind.expect("a known kind of question"), self.compile(question), self.compile(answer))
+        let kind = QuestionKind::ALL
+            .into_iter()
+            .find(|known| known.name() == kind);
+        (
+            kind.expect("a known kind of question"),
+            self.compile(question),
+            self.compile(answer),
+        )
     }
 
     fn finish(self) -> Grammar {
-        let stories: Vec<Seq> = self.plots.iter().map(|plot| self.compile(&plot.story)).collect();
+        let stories: Vec<Seq> = self
+            .plots
+            .iter()
+            .map(|plot| self.compile(&plot.story))
+            .collect();
         let ask = &self.fragments["ask"];
         let each = |document: &dyn Fn(&Plot, &Seq) -> Vec<Node>| {
-            let plots = self.plots.iter().zip(&stories).enumerate().map(|(index, (plot, story))| {
-                let mut nodes = vec![Node::Mark(Mark::Plot(index as u8))];
-                nodes.extend(document(plot, story));
-                Seq::from(nodes)
-            });
+            let plots =
+                self.plots
+                    .iter()
+                    .zip(&stories)
+                    .enumerate()
+                    .map(|(index, (plot, story))| {
+                        let mut nodes = vec![Node::Mark(Mark::Plot(index as u8))];
+                        nodes.extend(document(plot, story));
+                        Seq::from(nodes)
+                    });
             Node::uniform(plots.collect())
         };
         let plain = each(&|_, story| story.to_vec());
         let chat = each(&|_, story| [turn("user", ask), turn("assistant", story)].concat());
-        let questions = each(&|plot, story| questions(plot, Some(story), &[], 3));
+        let questions = each(&|plot, story| questions(plot, Some(story), &[], 4));
         let of_kind = |probability: f64, kind: Kind, node: &Node| {
-            (probability, Seq::from(vec![Node::Mark(Mark::Kind(kind)), node.clone()]))
+            (
+                probability,
+                Seq::from(vec![Node::Mark(Mark::Kind(kind)), node.clone()]),
+            )
         };
         let root = Node::Choice(Arc::from(vec![
-            of_kind(0.3, Kind::Plain, &plain),
+            of_kind(0.25, Kind::Plain, &plain),
             of_kind(0.3, Kind::Chat, &chat),
-            of_kind(0.4, Kind::Questions, &questions),
+            of_kind(0.45, Kind::Questions, &questions),
         ]));
         let plot_names = self.plots.iter().map(|plot| plot.name.clone()).collect();
-        Grammar { root: vec![root].into(), story: vec![plain].into(), plot_names }
+        Grammar {
+            root: vec![root].into(),
+            story: vec![plain].into(),
+            plot_names,
+        }
     }
 }
 
@@ -261,8 +331,8 @@ fn turn(role: &str, content: &[Node]) -> Vec<Node> {
     nodes
 }
 
-/// One question that was not `asked` yet, with the story before it if it is the first, its answer, and then with even
-/// chances the end or another question, while `left` lasts.
+/// One question that was not `asked` yet, with the story before it if it is the first, its answer, and then in three
+/// cases of ten the end, else another question, while `left` lasts.
 fn questions(plot: &Plot, story: Option<&Seq>, asked: &[usize], left: usize) -> Vec<Node> {
     let open = (0..plot.questions.len()).filter(|index| !asked.contains(index));
     let alternatives = open.map(|index| {
@@ -274,7 +344,8 @@ fn questions(plot: &Plot, story: Option<&Seq>, asked: &[usize], left: usize) -> 
         nodes.extend(turn("assistant", answer));
         if left > 1 {
             let more = questions(plot, None, &[asked, &[index]].concat(), left - 1);
-            nodes.push(Node::uniform(vec![Seq::from(Vec::new()), more.into()]));
+            let stop_or_go = vec![(0.3, Seq::from(Vec::new())), (0.7, Seq::from(more))];
+            nodes.push(Node::Choice(stop_or_go.into()));
         }
         Seq::from(nodes)
     });

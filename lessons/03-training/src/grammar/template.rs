@@ -40,7 +40,7 @@ pub enum Kind {
     Plain,
     /// ChatML: the user asks for a story, the assistant tells it.
     Chat,
-    /// ChatML: the user gives a story with a question, the assistant answers; up to three questions.
+    /// ChatML: the user gives a story with a question, the assistant answers; up to four questions.
     Questions,
 }
 
@@ -62,7 +62,13 @@ pub enum QuestionKind {
 
 impl QuestionKind {
     /// All kinds, in the order of reports.
-    pub const ALL: [QuestionKind; 5] = [Self::Who, Self::Colour, Self::Where, Self::Count, Self::First];
+    pub const ALL: [QuestionKind; 5] = [
+        Self::Who,
+        Self::Colour,
+        Self::Where,
+        Self::Count,
+        Self::First,
+    ];
 
     /// The name in reports and in `plots.txt`.
     pub fn name(self) -> &'static str {
@@ -98,16 +104,28 @@ impl Node {
     /// A choice between equally likely alternatives.
     pub fn uniform(alternatives: Vec<Seq>) -> Node {
         let probability = 1.0 / alternatives.len() as f64;
-        Node::Choice(alternatives.into_iter().map(|seq| (probability, seq)).collect())
+        Node::Choice(
+            alternatives
+                .into_iter()
+                .map(|seq| (probability, seq))
+                .collect(),
+        )
     }
 }
 
 /// Compiles `template`. Fragments must have been compiled before. The error is a sentence about the template: templates
 /// are part of this crate, so a caller may well `expect` it.
 pub fn compile(template: &str, fragments: &HashMap<String, Seq>) -> Result<Seq, String> {
-    let mut reader = Reader { rest: template, fragments };
+    let mut reader = Reader {
+        rest: template,
+        fragments,
+    };
     let nodes = reader.sequence()?;
-    if reader.rest.is_empty() { Ok(nodes.into()) } else { Err(format!("unmatched bracket before `{}`", reader.rest)) }
+    if reader.rest.is_empty() {
+        Ok(nodes.into())
+    } else {
+        Err(format!("unmatched bracket before `{}`", reader.rest))
+    }
 }
 
 struct Reader<'a> {
@@ -120,7 +138,10 @@ impl<'a> Reader<'a> {
     fn sequence(&mut self) -> Result<Vec<Node>, String> {
         let mut nodes: Vec<Node> = Vec::new();
         loop {
-            let text_len = self.rest.find(['[', ']', '|', '{', '<']).unwrap_or(self.rest.len());
+            let text_len = self
+                .rest
+                .find(['[', ']', '|', '{', '<'])
+                .unwrap_or(self.rest.len());
             let (text, rest) = self.rest.split_at(text_len);
             if !text.is_empty() {
                 nodes.push(Node::Text(text.to_string()));
@@ -135,7 +156,10 @@ impl<'a> Reader<'a> {
                 }
                 Some(_) => {
                     let inside = self.bracketed('>')?;
-                    let fragment = self.fragments.get(inside).ok_or_else(|| format!("no fragment `{inside}`"))?;
+                    let fragment = self
+                        .fragments
+                        .get(inside)
+                        .ok_or_else(|| format!("no fragment `{inside}`"))?;
                     nodes.extend(fragment.iter().cloned());
                 }
             }
@@ -158,7 +182,10 @@ impl<'a> Reader<'a> {
     }
 
     fn bracketed(&mut self, close: char) -> Result<&'a str, String> {
-        let end = self.rest.find(close).ok_or_else(|| format!("no `{close}` after `{}`", self.rest))?;
+        let end = self
+            .rest
+            .find(close)
+            .ok_or_else(|| format!("no `{close}` after `{}`", self.rest))?;
         let inside = &self.rest[1..end];
         self.rest = &self.rest[end + 1..];
         Ok(inside)
@@ -170,8 +197,12 @@ fn slot(inside: &str) -> Result<Node, String> {
     let (name, form) = inside.split_once('.').unwrap_or((inside, ""));
     let slot = words::slot_id(name).ok_or_else(|| format!("no slot `{name}`"))?;
     let domain: Domain = SLOTS[slot].1;
-    let forms: Option<Vec<String>> =
-        (0..words::words(domain).len()).map(|index| words::render(domain, index, form)).collect();
+    let forms: Option<Vec<String>> = (0..words::words(domain).len())
+        .map(|index| words::render(domain, index, form))
+        .collect();
     let forms = forms.ok_or_else(|| format!("slot `{name}` has no form `{form}`"))?;
-    Ok(Node::Slot { slot, forms: forms.into() })
+    Ok(Node::Slot {
+        slot,
+        forms: forms.into(),
+    })
 }

@@ -51,11 +51,11 @@ pub const SLOTS: [(&str, Domain); 14] = [
 /// Number of slots.
 pub const NUM_SLOTS: usize = SLOTS.len();
 
-const NAMES: &str = "Mia Lily Anna Rosa Nora Ella Ruby Ivy Molly Daisy Poppy Clara Tilly Emma Lucy Hazel Maya Zoe Alice Sara \
-                     Tom Max Ben Sam Leo Finn Oscar Hugo Jack Toby Felix Milo Theo Otto Noah Rufus Gus Charlie Henry Oliver";
+const NAMES: &str = "Mia Lily Anna Rosa Nora Ella Ruby Ivy Molly Daisy Clara Emma Lucy Hazel Maya Zoe \
+                     Tom Max Ben Sam Leo Finn Oscar Hugo Jack Toby Felix Milo Theo Otto Gus Oliver";
 const ANIMALS: &str = "fox owl rabbit bear mouse frog duck cat dog pig goat lamb pony squirrel hedgehog badger otter beaver \
                        mole deer turtle goose donkey hen";
-const TRAITS: &str = "kind brave clever shy cheerful gentle curious funny quiet lively patient careful";
+const TRAITS: &str = "kind brave clever shy cheerful gentle curious funny quiet careful";
 const THINGS: &str = "kite ball hat scarf boat drum bell lantern basket blanket cup ribbon umbrella wagon bucket whistle book \
                       balloon key bag box cart pillow teapot";
 const COLOURS: &str = "red blue green yellow orange purple pink white black brown silver golden";
@@ -64,7 +64,7 @@ const PLACES: &str = "in|forest by|pond on|hill in|garden by|river in|meadow on|
 const COUNTS: &str = "two three four five six seven eight nine";
 const ITEMS: &str = "apples pears plums berries nuts shells stones feathers acorns flowers leaves cherries mushrooms chestnuts \
                      daisies pebbles";
-const FOODS: &str = "cakes buns cookies pies tarts carrots pancakes muffins sandwiches rolls";
+const FOODS: &str = "cakes buns cookies pies tarts biscuits pancakes muffins waffles rolls";
 
 /// The words of a domain, as they stand in the lists above.
 pub fn words(domain: Domain) -> Vec<&'static str> {
@@ -89,13 +89,20 @@ pub fn slot_id(name: &str) -> Option<usize> {
 
 /// "a fox", "an owl".
 fn with_article(word: &str) -> String {
-    let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {word}")
 }
 
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_uppercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
 /// One word of `domain` in the form called `form` (`""` is the plain form), or `None` for a form that the domain
@@ -121,7 +128,9 @@ pub fn render(domain: Domain, index: usize, form: &str) -> Option<String> {
         (Domain::Name, "he") => (if index < list.len() / 2 { "she" } else { "he" }).to_string(),
         (Domain::Name, "him") => (if index < list.len() / 2 { "her" } else { "him" }).to_string(),
         (Domain::Name, "his") => (if index < list.len() / 2 { "her" } else { "his" }).to_string(),
-        (Domain::Animal | Domain::Thing | Domain::Colour | Domain::Trait, "a") => with_article(word),
+        (Domain::Animal | Domain::Thing | Domain::Colour | Domain::Trait, "a") => {
+            with_article(word)
+        }
         (Domain::Animal | Domain::Thing, "the") => format!("the {word}"),
         _ => return None,
     };

@@ -1,0 +1,242 @@
+//! Training windows without end, from both kinds of text, each window a pure function of its number.
+//!
+//! The simple version keeps a random generator, a half-read document and a buffer, and a run that is resumed must restore
+//! all three to the bit. Here window `n` is computed from `n` alone, so the whole state of the stream is one number:
+//! 1. `n` decides by the story share whether the window holds stories or literature, and the how-many-eth of its kind it is.
+//! 2. A story window is filled with fresh documents, whose indices follow from its number; the last one is cut off.
+//!    The grammar never runs out, so the rest of that document is not missed.
+//! 3. A literature window is a stretch of the shuffled chapters. Each epoch shuffles the chapters and the windows anew, and
+//!    cuts at other places.
+//!
+//! Documents are parted by `<|endoftext|>`. A story window begins with one; a literature window begins anywhere.
+
+use std::cell::RefCell;
+
+use serde::{Deserialize, Serialize};
+
+use super::literature::Literature;
+use crate::config::TokenId;
+use crate::grammar::Grammar;
+use crate::random::Random;
+use crate::split::Split;
+use crate::tokenizer::{END_OF_TEXT_ID, Tokenizer};
+
+/// In which order training reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Stories and literature mixed, literature windows shuffled: what training wants.
+    Shuffled,
+    /// First all the stories of a run of this many windows, then the books from the first page on: what a file order would
+    /// give. For experiments on claim D1.
+    InOrder {
+        /// Windows of the whole run.
+        num_windows: u64,
+    },
+}
+
+/// What a stream consists of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamOptions {
+    /// Seeds documents and shuffles.
+    pub seed: u64,
+    /// Share of windows (and so of tokens) that hold stories.
+    pub story_share: f64,
+    /// Shuffled unless an experiment says otherwise.
+    pub order: Order,
+}
+
+impl Default for StreamOptions {
+    fn default() -> Self {
+        StreamOptions {
+            seed: super::SEED,
+            story_share: 0.65,
+            order: Order::Shuffled,
+        }
+    }
+}
+
+/// Where a stream stands: the number of windows read. Saved in a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Cursor {
+    /// Windows read so far.
+    pub windows: u64,
+}
+
+/// The training text as windows of tokens.
+///
+/// Cost: about 3 µs a token on one core, most of it the grammar and BPE on stories; literature is encoded once.
+pub struct TrainingStream {
+    grammar: Grammar,
+    tokenizer: Tokenizer,
+    chapters: Vec<Vec<TokenId>>,
+    options: StreamOptions,
+    cursor: Cursor,
+    /// The epoch last asked for: (epoch, window length), its tokens and the order of its windows.
+    epoch: RefCell<Option<Epoch>>,
+}
+
+struct Epoch {
+    key: (u64, usize),
+    tokens: Vec<TokenId>,
+    order: Vec<u32>,
+}
+
+/// What an address of [`Random`] is for.
+const CHAPTERS: u64 = 11;
+const WINDOWS: u64 = 12;
+const OFFSET: u64 = 13;
+
+impl TrainingStream {
+    /// A stream over the training split of both kinds. Without chapters, the share of literature is told as stories.
+    pub fn new(
+        grammar: Grammar,
+        literature: &Literature,
+        tokenizer: Tokenizer,
+        options: StreamOptions,
+    ) -> Self {
+        let chapters = literature
+            .of(Split::Train)
+            .map(|chapter| tokenizer.encode(&chapter.text))
+            .collect();
+        TrainingStream {
+            grammar,
+            tokenizer,
+            chapters,
+            options,
+            cursor: Cursor::default(),
+            epoch: RefCell::new(None),
+        }
+    }
+
+    /// Writes the next window of `len` tokens to `out`. With `len = seq_len + 1`, inputs are all but the last and labels all
+    /// but the first, so that labels are shifted once, here, and nowhere else.
+    pub fn next_window(&mut self, len: usize, out: &mut Vec<TokenId>) {
+        self.window(self.cursor.windows, len, out);
+        self.cursor.windows += 1;
+    }
+
+    /// `batch_size` windows, one after the other: shape `[batch_size, len]`, row-major.
+    pub fn next_batch(&mut self, batch_size: usize, len: usize) -> Vec<TokenId> {
+        let mut batch = Vec::with_capacity(batch_size * len);
+        let mut window = Vec::with_capacity(len);
+        for _ in 0..batch_size {
+            self.next_window(len, &mut window);
+            batch.extend_from_slice(&window);
+        }
+        batch
+    }
+
+    /// Where the stream stands.
+    pub fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    /// Goes to a place noted before; the same windows follow.
+    pub fn seek(&mut self, cursor: Cursor) {
+        self.cursor = cursor;
+    }
+
+    /// Window `number` of `len` tokens, whatever was read before.
+    pub fn window(&self, number: u64, len: usize, out: &mut Vec<TokenId>) {
+        out.clear();
+        match self.source(number) {
+            (true, index) => self.story_window(index, len, out),
+            (false, index) => self.literature_window(index, len, out),
+        }
+        debug_assert_eq!(out.len(), len);
+    }
+
+    /// Whether window `number` holds stories, and the how-many-eth of its kind it is.
+    pub fn source(&self, number: u64) -> (bool, u64) {
+        let share = if self.chapters.is_empty() {
+            1.0
+        } else {
+            self.options.story_share
+        };
+        match self.options.order {
+            Order::Shuffled => {
+                // Bresenham's line: as even a mix as whole windows allow.
+                let stories = |windows: u64| (windows as f64 * share).floor() as u64;
+                let before = stories(number);
+                if stories(number + 1) > before {
+                    (true, before)
+                } else {
+                    (false, number - before)
+                }
+            }
+            Order::InOrder { num_windows } => {
+                let stories = (num_windows as f64 * share).round() as u64;
+                if number < stories {
+                    (true, number)
+                } else {
+                    (false, number - stories)
+                }
+            }
+        }
+    }
+
+    fn story_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
+        for document in index << 16.. {
+            out.push(END_OF_TEXT_ID);
+            out.extend(
+                self.tokenizer.encode(
+                    &self
+                        .grammar
+                        .document(self.options.seed, Split::Train, document)
+                        .text,
+                ),
+            );
+            if out.len() >= len {
+                break;
+            }
+        }
+        out.truncate(len);
+    }
+
+    fn literature_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
+        // Neighbouring windows share one token: the label of one's last position is the other's first input.
+        let stride = len - 1;
+        let total: usize = self.chapters.iter().map(|chapter| chapter.len() + 1).sum();
+        // One window less than fits, so that the cut can move by up to a window.
+        let per_epoch = ((total - 1) / stride).saturating_sub(1).max(1) as u64;
+        let epoch_index = index / per_epoch;
+        let mut cached = self.epoch.borrow_mut();
+        let epoch = match cached.take() {
+            Some(epoch) if epoch.key == (epoch_index, len) => epoch,
+            _ => self.make_epoch(epoch_index, len, per_epoch as usize),
+        };
+        let window = epoch.order[(index % per_epoch) as usize] as usize;
+        let tokens = epoch
+            .tokens
+            .iter()
+            .cycle()
+            .skip(window * stride % epoch.tokens.len());
+        out.extend(tokens.take(len));
+        *cached = Some(epoch);
+    }
+
+    /// All chapters of an epoch in their order, from the first cut on, and the order of the windows.
+    fn make_epoch(&self, epoch: u64, len: usize, num_windows: usize) -> Epoch {
+        let seed = self.options.seed;
+        let mut chapters: Vec<&Vec<TokenId>> = self.chapters.iter().collect();
+        let mut order: Vec<u32> = (0..num_windows as u32).collect();
+        let mut first = 0;
+        if self.options.order == Order::Shuffled {
+            Random::at(&[seed, CHAPTERS, epoch]).shuffle(&mut chapters);
+            Random::at(&[seed, WINDOWS, epoch]).shuffle(&mut order);
+            first = Random::at(&[seed, OFFSET, epoch]).below(len - 1);
+        }
+        let mut tokens = Vec::new();
+        for chapter in chapters {
+            tokens.push(END_OF_TEXT_ID);
+            tokens.extend_from_slice(chapter);
+        }
+        tokens.drain(..first.min(tokens.len() - 1));
+        Epoch {
+            key: (epoch, len),
+            tokens,
+            order,
+        }
+    }
+}
