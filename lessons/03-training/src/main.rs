@@ -48,6 +48,8 @@ mod commands {
         batch_size: Option<usize>,
         #[arg(long)]
         peak_rate: Option<f64>,
+        #[arg(long, default_value_t = 0.65)]
+        story_share: f64,
         #[arg(long)]
         threads: Option<usize>,
         #[arg(long, default_value_t = 200)]
@@ -70,7 +72,9 @@ mod commands {
         let mut schedule = Schedule::for_tokens(args.tokens);
         schedule.batch_size = args.batch_size.unwrap_or(schedule.batch_size);
         schedule.peak_rate = args.peak_rate.unwrap_or(schedule.peak_rate);
-        let threads = args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+        let threads = args
+            .threads
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         let options = RunOptions {
             out: args.out,
             config: match args.shape {
@@ -79,7 +83,7 @@ mod commands {
                 Shape::Miniature => LlamaConfig::miniature(),
             },
             schedule,
-            stream: StreamOptions::default(),
+            stream: StreamOptions { story_share: args.story_share, ..StreamOptions::default() },
             seed: args.seed,
             num_threads: threads,
             eval_every: args.eval_every,

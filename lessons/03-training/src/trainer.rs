@@ -35,7 +35,7 @@ impl Schedule {
             tokens,
             batch_size: 4,
             seq_len: 512,
-            peak_rate: 3e-3,
+            peak_rate: 2e-3,
             final_share: 0.05,
             warmup_steps: 100,
             weight_decay: 0.1,
@@ -95,7 +95,11 @@ impl Trainer {
     /// Starts at step 0 with moments of zero.
     pub fn new(model: Llama, schedule: Schedule) -> Self {
         keep_freed_memory();
-        let parameters: Vec<_> = model.parameters().into_iter().map(|(_, tensor)| tensor).collect();
+        let parameters: Vec<_> = model
+            .parameters()
+            .into_iter()
+            .map(|(_, tensor)| tensor)
+            .collect();
         let config = AdamWConfig {
             learning_rate: schedule.peak_rate,
             beta1: 0.9,
@@ -175,10 +179,10 @@ mod tests {
             ..Schedule::for_tokens(2048 * 110)
         };
         assert_eq!(schedule.num_steps(), 110);
-        assert!((schedule.learning_rate(0) - 3e-4).abs() < 1e-12);
-        assert!((schedule.learning_rate(9) - 3e-3).abs() < 1e-12);
-        assert!((schedule.learning_rate(10) - 3e-3).abs() < 1e-12);
-        assert!((schedule.learning_rate(110) - 1.5e-4).abs() < 1e-12);
+        assert!((schedule.learning_rate(0) - 2e-4).abs() < 1e-12);
+        assert!((schedule.learning_rate(9) - 2e-3).abs() < 1e-12);
+        assert!((schedule.learning_rate(10) - 2e-3).abs() < 1e-12);
+        assert!((schedule.learning_rate(110) - 1e-4).abs() < 1e-12);
         let falls = (10..110).all(|s| schedule.learning_rate(s + 1) < schedule.learning_rate(s));
         assert!(falls);
     }
