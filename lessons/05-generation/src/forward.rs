@@ -91,7 +91,7 @@ fn run_layers<L: Linear>(
     for layer in &weights.layers {
         run_layer(&config.llama, layer, state, pool, tokens.len());
     }
-    ledger::count(|l| l.rows += tokens.len() as u64);
+    ledger::count(|l| l.add("positions", tokens.len() as u64));
     Ok(())
 }
 

@@ -15,6 +15,7 @@
 //! | [`forward`] | tokens to logits |
 //! | [`generate`], [`limits`] | the choice and the naive loop |
 //! | [`characters`], [`text`] | bytes to characters as they come |
+//! | [`chat`], [`model`] | a conversation to text; everything of one model in one place |
 //! | [`work`] | multiply-adds and bytes, counted from shapes |
 //!
 //! **Imported**: matrix products and threads from `layout`, sizes and token ids from `training`, files and tokenizer from `loading`.
@@ -40,9 +41,15 @@ pub mod limits;
 pub mod characters;
 pub mod text;
 
+pub mod candidates;
+pub mod chat;
+pub mod model;
+
+pub mod walk;
 pub mod work;
 
 pub use error::GenerateError;
 pub use limits::{FinishReason, Generation, Limits};
+pub use model::Model;
 pub use state::State;
 pub use weights::{Linear, Weights};

@@ -1,0 +1,135 @@
+//! A model that is ready to run: weights packed, tokenizer at hand.
+
+use crate::chat::{ChatTemplate, Message};
+use crate::error::GenerateError;
+use crate::forward::forward;
+use crate::generate::{generate, greedy};
+use crate::limits::{Generation, Limits};
+use crate::state::State;
+use crate::weights::Weights;
+use layout::packed::PackedMatrix;
+use layout::pool::Pool;
+use loading::config::ModelConfig;
+use loading::{ModelFolder, Tokenizer};
+use training::TokenId;
+
+/// Config, weights and text of one model. Nothing in it changes while it generates: what changes is a [`State`].
+pub struct Model {
+    /// The name, as in tables.
+    pub name: String,
+    /// Sizes, rotary scaling, ids.
+    pub config: ModelConfig,
+    /// The weights, packed for this machine.
+    pub weights: Weights<PackedMatrix>,
+    /// Text to ids and back; random models have none.
+    pub tokenizer: Option<Tokenizer>,
+    chat_template: Option<String>,
+    bos_token: String,
+    eos_token: String,
+}
+
+impl Model {
+    /// Opens `stories`, `random:15m|135m|1.1b`, a Hugging Face folder or a GGUF file, and packs its weights as f32.
+    ///
+    /// # Errors
+    /// [`GenerateError::Load`]: what is wrong with the model.
+    pub fn open(model: &str) -> Result<Model, GenerateError> {
+        Ok(Model::from_folder(loading::open(model)?)?)
+    }
+
+    /// Packs the weights of an open folder as f32, reading each matrix once.
+    ///
+    /// # Errors
+    /// A tensor that can not be read.
+    pub fn from_folder(folder: ModelFolder) -> Result<Model, loading::LoadError> {
+        let weights = Weights::packed_f32(&folder.config.llama, &*folder.weights)?;
+        Ok(Model {
+            name: folder.name,
+            config: folder.config,
+            weights,
+            tokenizer: folder.tokenizer,
+            chat_template: folder.chat_template,
+            bos_token: folder.bos_token.unwrap_or_default(),
+            eos_token: folder.eos_token.unwrap_or_default(),
+        })
+    }
+
+    /// The tokenizer.
+    ///
+    /// # Errors
+    /// [`GenerateError::NoTokenizer`] for a random model.
+    pub fn tokenizer(&self) -> Result<&Tokenizer, GenerateError> {
+        self.tokenizer.as_ref().ok_or_else(|| GenerateError::NoTokenizer { model: self.name.clone() })
+    }
+
+    /// A text to continue, as ids, with what the tokenizer puts before a text.
+    ///
+    /// # Errors
+    /// No tokenizer, or one that can not spell the text.
+    pub fn encode_prompt(&self, text: &str) -> Result<Vec<TokenId>, GenerateError> {
+        Ok(self.tokenizer()?.encode(text, true)?)
+    }
+
+    /// A conversation to answer, as ids, in the form that the model was trained on.
+    ///
+    /// # Errors
+    /// No tokenizer, no chat template, or one that refuses the messages.
+    pub fn encode_chat(&self, messages: &[Message]) -> Result<Vec<TokenId>, GenerateError> {
+        let tokenizer = self.tokenizer()?;
+        let source = self.chat_template.as_deref();
+        let source = source.ok_or_else(|| GenerateError::NoChatTemplate { model: self.name.clone() })?;
+        let template = ChatTemplate {
+            source,
+            model: &self.name,
+            bos_token: &self.bos_token,
+            eos_token: &self.eos_token,
+        };
+        Ok(tokenizer.encode(&template.render(messages)?, false)?)
+    }
+
+    /// Whether the model came with a chat template.
+    pub fn has_chat_template(&self) -> bool {
+        self.chat_template.is_some()
+    }
+
+    /// Limits of a generation with this model.
+    pub fn limits(&self, max_new_tokens: usize) -> Limits {
+        Limits {
+            max_new_tokens,
+            max_seq_len: self.config.llama.max_seq_len,
+            end_of_text: self.config.eos_token_ids.clone(),
+        }
+    }
+
+    /// Logits of the token after `tokens`. Shape: `[vocab_size]`.
+    ///
+    /// # Errors
+    /// Those of [`forward`].
+    pub fn forward<'s>(&self, state: &'s mut State, pool: &Pool, tokens: &[TokenId]) -> Result<&'s [f32], GenerateError> {
+        forward(&self.config, &self.weights, state, pool, tokens)
+    }
+
+    /// Continues `prompt` greedily, computing everything anew for each token; see [`generate()`].
+    ///
+    /// # Errors
+    /// Those of [`generate()`] and [`forward`].
+    pub fn generate(
+        &self,
+        state: &mut State,
+        pool: &Pool,
+        prompt: &[TokenId],
+        max_new_tokens: usize,
+        on_token: &mut dyn FnMut(TokenId),
+    ) -> Result<Generation, GenerateError> {
+        let limits = self.limits(max_new_tokens);
+        // Room for the longest sequence at once, so that no step allocates.
+        let longest = prompt.len().saturating_add(max_new_tokens).min(limits.max_seq_len);
+        state.reserve(&self.config, longest);
+        generate(
+            prompt,
+            &limits,
+            &mut |tokens| greedy(self.forward(state, pool, tokens)?),
+            on_token,
+        )
+    }
+}
