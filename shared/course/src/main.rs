@@ -187,7 +187,7 @@ fn show_data(course: &Course, command: DataCommand, page: &Page) -> Result<ExitC
                 } else {
                     page.paint(Tone::Bad, "WRONG  ")
                 };
-                outln!("{word}{}", file.path);
+                outln!("{word}data/{}", file.path);
                 if let Some(problem) = file.problem.as_ref().filter(|_| !file.ok) {
                     term::print(&page.indented(problem, 7));
                 }

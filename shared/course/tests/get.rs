@@ -128,6 +128,21 @@ fn a_wrong_checksum_removes_the_file_and_its_archive() {
     assert_eq!(tree.calls(), ALL, "fetched anew");
 }
 
+/// No verdict is not a bad verdict: nothing is removed.
+#[test]
+fn a_lesson_04_that_does_not_build_costs_no_download() {
+    let (tree, model) = tree();
+    std::fs::rename(tree.path("fake/good.gguf"), tree.path("fake/later")).unwrap();
+    assert!(matches!(
+        run(&tree, &model),
+        Err(CourseError::Lesson { .. })
+    ));
+    tree.calls();
+    std::fs::rename(tree.path("fake/later"), tree.path("fake/good.gguf")).unwrap();
+    assert_eq!(run(&tree, &model).unwrap(), Got::Made);
+    assert_eq!(tree.calls(), ALL[1..]);
+}
+
 /// Someone else's file under our name is checked before it is used.
 #[test]
 fn a_file_that_lies_there_is_checked_before_it_is_used() {

@@ -205,7 +205,7 @@ fn data_lists_files_and_optional_models() {
     let tree = workbook();
     tree.write(
         "data/manifest.json",
-        r#"{"schema": 1, "files": [{"path": "data/stories/model.safetensors", "bytes": 9876543, "sha256": "ab",
+        r#"{"schema": 1, "files": [{"path": "stories/model.safetensors", "bytes": 9876543, "sha256": "ab",
         "licence": "CC BY 4.0", "origin": "trained by lesson 03 from data/corpus and the story grammar, seed 42, as data/stories/README.md says"}]}"#,
     );
     tree.write(
@@ -246,7 +246,7 @@ fn an_unknown_model_lists_the_known_ones() {
 #[test]
 fn checksums_come_from_lesson_04_whatever_its_status() {
     let tree = workbook();
-    tree.write("fake/report.json", r#"{"files": [{"path": "data/a", "ok": true, "problem": null}, {"path": "data/b", "ok": false, "problem": "cut off"}]}"#);
+    tree.write("fake/report.json", r#"{"files": [{"path": "a", "ok": true, "error": null}, {"path": "b", "ok": false, "error": "cut off"}]}"#);
     let report = data::verify::manifest(&tree.course).unwrap();
     assert_eq!(
         report.files.iter().map(|file| file.ok).collect::<Vec<_>>(),

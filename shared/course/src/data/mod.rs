@@ -20,14 +20,14 @@ use crate::tools::Course;
 /// `data/manifest.json`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Manifest {
-    /// Tracked files, by path from the root or from `data/`.
+    /// Tracked files.
     pub files: Vec<ManifestFile>,
 }
 
 /// A tracked file.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ManifestFile {
-    /// Its path.
+    /// Its path, relative to `data/`.
     pub path: String,
     /// Its size.
     pub bytes: u64,

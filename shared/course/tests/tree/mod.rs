@@ -18,7 +18,8 @@ verify)
         cat fake/report.json 2>/dev/null || { echo "error: could not compile lesson04" >&2; exit 101; }
         exit 1
     fi
-    cmp -s "$2" fake/good.gguf || { echo "wrong" >&2; exit 1; } ;;
+    if [ ! -f fake/good.gguf ]; then echo "error: could not compile lesson04" >&2; exit 101; fi
+    if cmp -s "$2" fake/good.gguf; then echo '{"ok": true}'; else echo '{"ok": false, "error": "other"}'; exit 1; fi ;;
 convert)
     mkdir "$3" && echo half > "$3/model.safetensors"
     if [ -f fake/convert-fails ]; then echo "error: no space" >&2; exit 1; fi
