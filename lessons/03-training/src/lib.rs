@@ -1,21 +1,26 @@
 //! Lesson 03, training: how does text become weights?
 
+pub mod config;
+pub mod corpus;
+pub mod exercises;
+pub mod metrics;
+pub mod ngram;
 pub mod grammar;
 pub mod random;
 pub mod split;
-pub mod config;
-pub mod corpus;
 pub mod tokenizer;
 
 pub mod batch;
+pub mod checkpoint;
+pub mod export;
 pub mod kernels;
 pub mod loss;
 pub mod model;
 pub mod ops;
-pub mod checkpoint;
-pub mod export;
 pub mod train;
 pub mod trainer;
+pub mod eval;
+pub mod sample;
 pub mod vector;
 
 pub use config::{LlamaConfig, TokenId};

@@ -135,7 +135,7 @@ impl EvalSize {
 }
 
 /// Story prompts by turns: the first sentence of a plain story, and a chat request.
-fn story_prompts(grammar: &Grammar, split: Split, count: usize) -> Vec<StoryPrompt> {
+pub fn story_prompts(grammar: &Grammar, split: Split, count: usize) -> Vec<StoryPrompt> {
     let mut documents = (0..).map(|index| grammar.document(EVAL_SEED + 1, split, index));
     let mut next = |kind: Kind| {
         documents
