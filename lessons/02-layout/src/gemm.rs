@@ -1,8 +1,8 @@
 //! Matrix product of two strided matrices, packed on the fly: what training calls.
 
 use crate::aligned::Aligned;
-use crate::kernel::{self, Block, PANEL};
-use crate::pack::{self, TILE};
+use crate::kernel::{self, Block, MOST_ROWS, Order, PANEL};
+use crate::pack;
 use crate::pool::Pool;
 use crate::simd::Isa;
 use std::cell::RefCell;
@@ -106,17 +106,15 @@ impl<'a> MatMut<'a> {
     }
 }
 
-/// Steps of k per block: a panel block of 24 KiB and the tile of x beside it fit 48 KiB of first-level cache.
-const K_BLOCK: usize = 192;
-/// Columns of b packed at a time: 768 KiB, in the second-level cache.
+/// Columns of b packed at a time: at most 2 MiB, each panel of it used for a whole block of rows.
 const N_BLOCK: usize = 1024;
-/// Rows of a per pass over the packed columns: 384 KiB, in the second-level cache.
-const M_BLOCK: usize = 512;
+/// Rows of a per pass over the packed columns: at most 768 KiB, in the second-level cache.
+const M_BLOCK: usize = 384;
 /// Below this many multiply-adds a second thread costs more than it saves.
 const PARALLEL_FROM: usize = 64 * 1024;
 
 thread_local! {
-    /// Packed parts of a and b; grown by the first large call, then reused.
+    /// Rows of a (where they must be copied) and panels of b; grown by the first large call, then reused.
     static SCRATCH: RefCell<(Aligned<f32>, Aligned<f32>)> = RefCell::default();
 }
 
@@ -270,33 +268,27 @@ fn in_parts(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, out: Out, mode: Write) 
 fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
     SCRATCH.with_borrow_mut(|(a_scratch, b_scratch)| {
         let (m, n, k) = (a.rows, b.cols, a.cols);
+        // Steps of k per block. A tile of rows is read once per panel, so it should stay in the first-level cache: rows of consecutive k
+        // take 28 KiB for 512 steps; where rows are neighbours instead (a transposed matrix), each step needs a line or two.
+        let by_columns = a.col_stride != 1 && a.row_stride == 1;
+        let k_block = even_block(k, if by_columns { 256 } else { 512 });
+        let m_block = even_block(m, M_BLOCK);
         // An empty sum still overwrites: one block of zero steps.
-        for k_begin in (0..k.max(1)).step_by(K_BLOCK) {
-            let k_size = K_BLOCK.min(k - k_begin);
+        for k_begin in (0..k.max(1)).step_by(k_block) {
+            let k_size = k_block.min(k - k_begin);
             for n_begin in (0..n).step_by(N_BLOCK) {
                 let n_size = N_BLOCK.min(n - n_begin);
                 let panels = b_scratch.at_least(n_size.next_multiple_of(PANEL) * k_size);
                 pack::panels(b.block(k_begin, k_size, n_begin, n_size), panels);
-                for m_begin in (0..m).step_by(M_BLOCK) {
-                    let m_size = M_BLOCK.min(m - m_begin);
-                    let x = a.block(m_begin, m_size, k_begin, k_size);
-                    let tile_rows = kernel::tile_rows(isa, m_size);
-                    // Rows of consecutive numbers are broadcast from where they lie; all others are packed tile by tile.
-                    let (x, x_tile, x_row, x_k) = if x.col_stride == 1 {
-                        (x.data.as_ptr(), tile_rows * x.row_stride, x.row_stride, 1)
-                    } else {
-                        let tiles = a_scratch.at_least(m_size.div_ceil(tile_rows) * k_size * TILE);
-                        pack::tiles(x, tile_rows, tiles);
-                        (tiles.as_ptr(), k_size * TILE, 1, TILE)
-                    };
+                for m_begin in (0..m).step_by(m_block) {
+                    let m_size = m_block.min(m - m_begin);
+                    let x = near(a.block(m_begin, m_size, k_begin, k_size), n_size, a_scratch);
                     let out = out.from(m_begin, n_begin);
-                    let resume = k_begin > 0 || mode == Write::Accumulate;
                     let block = Block {
-                        x,
-                        x_tile,
-                        x_row,
-                        x_k,
-                        tile_rows,
+                        x: x.data.as_ptr(),
+                        x_row: x.row_stride,
+                        x_k: x.col_stride,
+                        tile_rows: kernel::tile_rows(isa, m_size),
                         rows: m_size,
                         w: panels.as_ptr(),
                         w_panel: k_size * PANEL,
@@ -304,7 +296,12 @@ fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
                         out: out.data,
                         out_row: out.row_stride,
                         columns: n_size,
-                        resume,
+                        resume: k_begin > 0 || mode == Write::Accumulate,
+                        order: if by_columns {
+                            Order::PanelsOutside
+                        } else {
+                            Order::RowsOutside
+                        },
                         ahead: 0,
                         ahead_tile: 0,
                         ahead_step: 0,
@@ -323,25 +320,45 @@ fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
     });
 }
 
+/// The same rows where they can be read fast: usually where they lie (copying cost 4 % there). Rows that are a multiple of 1 KiB apart
+/// fall into few sets of the first-level cache and push each other out, and a matrix strided both ways wastes most of each line: these
+/// are copied, if they are used often enough (worth 5 %).
+fn near<'a>(a: MatRef<'a>, uses: usize, scratch: &'a mut Aligned<f32>) -> MatRef<'a> {
+    let crowded =
+        a.col_stride == 1 && a.row_stride > a.cols && a.row_stride % 256 == 0 && uses >= 128;
+    let scattered = a.col_stride != 1 && a.row_stride != 1;
+    if a.rows == 0 || a.cols == 0 || !(crowded || scattered) {
+        return a;
+    }
+    let dense = scratch.at_least(a.rows * a.cols);
+    pack::rows(a, dense);
+    MatRef::row_major(dense, a.rows, a.cols)
+}
+
+/// The size of a block when `length` is cut into equal ones of at most `most`.
+fn even_block(length: usize, most: usize) -> usize {
+    length.div_ceil(length.div_ceil(most).max(1)).max(1)
+}
+
 /// An output whose columns are not neighbours: each tile is computed in a small dense buffer and copied out.
 ///
 /// # Safety
 /// As for [`kernel::multiply`], with `out` as the output.
 unsafe fn scattered(isa: Isa, block: &Block<f32>, out: Out) {
-    let mut dense = [0.0f32; TILE * PANEL];
+    let mut dense = [0.0f32; MOST_ROWS * PANEL];
     for tile in 0..block.rows.div_ceil(block.tile_rows) {
         let rows = block.tile_rows.min(block.rows - tile * block.tile_rows);
         for column in (0..block.columns).step_by(PANEL) {
             let columns = PANEL.min(block.columns - column);
             let places = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c)));
-            // SAFETY: the tile and the columns lie in the block, and the dense buffer holds TILE x PANEL outputs.
+            // SAFETY: the tile and the columns lie in the block, and the dense buffer holds MOST_ROWS x PANEL outputs.
             unsafe {
                 let out = out.from(tile * block.tile_rows, column);
                 for (r, c) in places.clone() {
                     dense[r * PANEL + c] = *out.from(r, c).data;
                 }
                 let one = Block {
-                    x: block.x.add(tile * block.x_tile),
+                    x: block.x.add(tile * block.tile_rows * block.x_row),
                     rows,
                     w: block.w.add(column / PANEL * block.w_panel),
                     out: dense.as_mut_ptr(),

@@ -28,13 +28,13 @@ pub(crate) const PANEL: usize = 32;
 
 /// One block of work: `rows` rows of x times neighbouring panels of weights, `k` steps.
 pub(crate) struct Block<W> {
-    /// Row r of tile t at step k is `x[t * x_tile + r * x_row + k * x_k]`; a tile has `tile_rows` rows, the last one what is left.
+    /// Row r at step k is `x[r * x_row + k * x_k]`.
     pub x: *const f32,
-    pub x_tile: usize,
     pub x_row: usize,
     pub x_k: usize,
-    pub tile_rows: usize,
     pub rows: usize,
+    /// Rows that advance together, see [`tile_rows`].
+    pub tile_rows: usize,
     /// Step k of panel p begins at `w[p * w_panel + k * PANEL]`; columns that do not exist are zeros.
     pub w: *const W,
     pub w_panel: usize,
@@ -46,11 +46,24 @@ pub(crate) struct Block<W> {
     pub columns: usize,
     /// Continue from the sums in `out` instead of from zero.
     pub resume: bool,
+    pub order: Order,
     /// What to prefetch: tile t asks at step k for the lines at `w + ahead + t * ahead_tile + k * ahead_step` (all in bytes).
     pub ahead: usize,
     pub ahead_tile: usize,
     pub ahead_step: usize,
 }
+
+/// Which of the two loops over register tiles is the outer one. It decides what stays in the first-level cache; the sums are the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The panel stays, tiles of rows come by: for weights that come from memory and for rows that are expensive to read.
+    PanelsOutside,
+    /// The tile of rows stays, panels come by from the second-level cache: output rows are then written from left to right.
+    RowsOutside,
+}
+
+/// Rows of the largest register tile of any instruction set.
+pub(crate) const MOST_ROWS: usize = 14;
 
 /// A weight as stored; the type says where in its panel each output lies.
 pub(crate) trait Weight: Copy {
@@ -155,11 +168,23 @@ unsafe fn neon<W: Weight>(block: &Block<W>) {
     unsafe { panels_of::<crate::lanes::NeonLanes, W>(block) }
 }
 
-/// Cuts the block into register tiles: columns outside, rows inside, so that the weights of a tile stay in the first-level cache.
+/// Cuts the block into register tiles.
 #[inline(always)]
 unsafe fn panels_of<L: Lanes, W: Weight>(block: &Block<W>) {
     let pair = 2 * L::N;
     let end = block.columns.next_multiple_of(PANEL);
+    let tiles = block.rows.div_ceil(block.tile_rows);
+    if block.order == Order::RowsOutside && tiles > 1 {
+        for tile in 0..tiles {
+            let mut at = 0;
+            while at < end {
+                // SAFETY: the tile's rows and the columns at `at` lie in the block.
+                unsafe { tile_of::<L, W>(block, tile, at, 1) };
+                at += pair;
+            }
+        }
+        return;
+    }
     let mut at = 0;
     while at < end {
         // With few rows one pair of vectors has too few independent sums to fill the multiply-add units: take two pairs.
@@ -168,7 +193,7 @@ unsafe fn panels_of<L: Lanes, W: Weight>(block: &Block<W>) {
         } else {
             1
         };
-        for tile in 0..block.rows.div_ceil(block.tile_rows) {
+        for tile in 0..tiles {
             // SAFETY: the tile's rows and the columns at `at` lie in the block.
             unsafe { tile_of::<L, W>(block, tile, at, pairs) };
         }
@@ -180,22 +205,32 @@ unsafe fn panels_of<L: Lanes, W: Weight>(block: &Block<W>) {
 #[inline(always)]
 unsafe fn tile_of<L: Lanes, W: Weight>(block: &Block<W>, tile: usize, at: usize, pairs: usize) {
     let rows = block.tile_rows.min(block.rows - tile * block.tile_rows);
+    // The last vector of a matrix may lack its partner: then half of the work is left out.
+    let alone = W::columns::<L>(at)[1] >= block.columns;
+    let width = if pairs == 2 {
+        4
+    } else if alone {
+        1
+    } else {
+        2
+    };
     macro_rules! choose {
         ($($m:literal)*) => {
-            match (rows, pairs) {
-                $( ($m, 1) if $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 1>(block, tile, at) },
-                   ($m, 2) if 2 * $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 2>(block, tile, at) }, )*
+            // SAFETY (each arm): the caller's.
+            match (rows, width) {
+                $( ($m, 1) if $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 1, 1>(block, tile, at) },
+                   ($m, 2) if $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 1, 2>(block, tile, at) },
+                   ($m, 4) if 2 * $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 2, 2>(block, tile, at) }, )*
                 _ => unreachable!("a tile has at most {} rows", L::ROWS),
             }
         };
     }
-    // SAFETY (each arm): the caller's.
     choose!(1 2 3 4 5 6 7 8 9 10 11 12 13 14)
 }
 
-/// `M` rows times `2 P` vectors of columns, all of k.
+/// `M` rows times `P` pairs of column vectors, of which the first `V` are needed; all of k.
 #[inline(always)]
-unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize>(
+unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, const V: usize>(
     block: &Block<W>,
     tile: usize,
     at: usize,
@@ -204,13 +239,15 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize>(
     unsafe {
         let out = block.out.add(tile * block.tile_rows * block.out_row);
         let columns: [[usize; 2]; P] = std::array::from_fn(|p| W::columns::<L>(at + p * 2 * L::N));
-        let whole = columns.iter().flatten().all(|&c| c + L::N <= block.columns);
+        let whole = columns
+            .iter()
+            .all(|pair| pair[..V].iter().all(|&c| c + L::N <= block.columns));
 
         let mut sums = [[[L::zero(); 2]; P]; M];
         if block.resume {
             for m in 0..M {
                 for p in 0..P {
-                    for v in 0..2 {
+                    for v in 0..V {
                         let from = out.add(m * block.out_row);
                         sums[m][p][v] = if whole {
                             L::load(from.add(columns[p][v]))
@@ -222,7 +259,7 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize>(
             }
         }
 
-        let mut x = block.x.add(tile * block.x_tile);
+        let mut x = block.x.add(tile * block.tile_rows * block.x_row);
         // The pairs may lie in different panels: two streams.
         let mut w: [*const W; P] = std::array::from_fn(|p| {
             let at = at + p * 2 * L::N;
@@ -247,7 +284,7 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize>(
             for m in 0..M {
                 let value = L::splat(*x.add(m * block.x_row));
                 for p in 0..P {
-                    for v in 0..2 {
+                    for v in 0..V {
                         sums[m][p][v] = L::fma(value, weights[p][v], sums[m][p][v]);
                     }
                 }
@@ -257,7 +294,7 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize>(
 
         for m in 0..M {
             for p in 0..P {
-                for v in 0..2 {
+                for v in 0..V {
                     let to = out.add(m * block.out_row);
                     if whole {
                         L::store(to.add(columns[p][v]), sums[m][p][v]);

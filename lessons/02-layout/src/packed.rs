@@ -21,7 +21,7 @@
 //! The sum of one output runs over k in one order in all of these, so its bits do not depend on the number of rows or threads.
 
 use crate::aligned::Aligned;
-use crate::kernel::{self, Block, PANEL, Weight};
+use crate::kernel::{self, Block, Order, PANEL, Weight};
 use crate::pool::Pool;
 use crate::simd::Isa;
 use half::bf16;
@@ -285,7 +285,6 @@ impl<W: Weight> Task<'_, W> {
                 let block = Block {
                     x: dense.as_ptr(),
                     x_row: k.len(),
-                    x_tile: block.tile_rows * k.len(),
                     ahead: size_of::<W>() * block.w_panel,
                     ahead_tile: share,
                     ahead_step: share.div_ceil(k.len().max(1)),
@@ -302,7 +301,6 @@ impl<W: Weight> Task<'_, W> {
         let column = panels.start * PANEL;
         Block {
             x: std::ptr::null(),
-            x_tile: 0,
             x_row: 0,
             x_k: 1,
             tile_rows: kernel::tile_rows(self.isa, rows.len()),
@@ -315,6 +313,7 @@ impl<W: Weight> Task<'_, W> {
             out_row: self.out_features,
             columns: (panels.end * PANEL).min(self.out_features) - column,
             resume: k.start > 0,
+            order: Order::PanelsOutside,
             ahead: 0,
             ahead_tile: 0,
             ahead_step: 0,
