@@ -172,11 +172,29 @@ impl Checkpoint {
         Some((&place.entry, &data[place.entry.begin..place.entry.end]))
     }
 
-    fn tensor(&self, name: &str) -> Result<(&Entry, &[u8])> {
-        self.bytes(name).ok_or_else(|| LoadError::MissingTensor {
+    /// The file, first byte and number of bytes of a tensor, for those who read it themselves.
+    ///
+    /// # Errors
+    /// No such tensor.
+    pub fn location(&self, name: &str) -> Result<(&str, u64, u64)> {
+        let stored = self.by_name.get(name).map_or(name, String::as_str);
+        let Some(Place { shard, entry }) = self.places.get(stored) else {
+            return Err(self.missing(name));
+        };
+        let shard = &self.shards[*shard];
+        let begin = shard.data_begin + entry.begin;
+        Ok((&shard.file, begin as u64, (entry.end - entry.begin) as u64))
+    }
+
+    fn missing(&self, name: &str) -> LoadError {
+        LoadError::MissingTensor {
             model: self.model.clone(),
             name: name.to_string(),
-        })
+        }
+    }
+
+    fn tensor(&self, name: &str) -> Result<(&Entry, &[u8])> {
+        self.bytes(name).ok_or_else(|| self.missing(name))
     }
 
     fn not_finite(&self, name: &str, index: usize, value: f32) -> LoadError {

@@ -4,6 +4,7 @@ use anyhow::{Context, bail};
 use lab::args::CommonArgs;
 use loading::Dtype;
 use loading::manifest::{FileRecord, Manifest, folder_of};
+use loading::memory::LoadPlan;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,13 @@ pub fn parse_dtype(name: &str) -> Result<Dtype, String> {
         "bf16" => Ok(Dtype::BF16),
         _ => Err("expected f32, f16 or bf16".into()),
     }
+}
+
+/// A plan of loading by its name on the command line.
+pub fn parse_plan(name: &str) -> Result<LoadPlan, String> {
+    (LoadPlan::ALL.into_iter())
+        .find(|plan| plan.name() == name)
+        .ok_or_else(|| "expected `whole file`, `one by one` or `mapped`".into())
 }
 
 /// `convert`: progress on stderr, one line (or one JSON document) on stdout.

@@ -24,6 +24,11 @@ pub mod folder;
 pub mod manifest;
 pub mod write;
 
+pub mod damage;
+pub mod page_cache;
+pub mod rounding;
+pub mod stages;
+
 pub use bytes::Access;
 pub use config::{ModelConfig, RopeScaling};
 pub use dtype::{Dtype, TensorInfo};

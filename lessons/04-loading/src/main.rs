@@ -1,6 +1,7 @@
 //! Lesson 04 as a program: its story, and the commands that other lessons and `cargo course` use.
 
 mod commands;
+mod story;
 
 use clap::{Parser, Subcommand};
 use lab::args::CommonArgs;
@@ -43,6 +44,15 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         manifest: Option<PathBuf>,
     },
+    /// Load a folder once and print the peak of memory (the story runs this in a process of its own)
+    #[command(hide = true)]
+    Peak {
+        /// The folder
+        folder: PathBuf,
+        /// The plan, by its name
+        #[arg(value_parser = commands::parse_plan)]
+        plan: loading::memory::LoadPlan,
+    },
     /// Print the manifest of data/; with --write, make lengths and digests of its files anew
     Manifest {
         /// Write it back
@@ -71,6 +81,11 @@ fn main() -> anyhow::Result<()> {
         Some(Command::Manifest { write, manifest }) => {
             commands::manifest(&args.common, manifest, write)
         }
-        None => anyhow::bail!("the story is not here yet"),
+        Some(Command::Peak { folder, plan }) => {
+            let report = story::measure_peak(&folder, plan)?;
+            println!("{}", serde_json::to_string(&report)?);
+            Ok(())
+        }
+        None => story::tell(&args.common),
     }
 }

@@ -1,5 +1,15 @@
 //! How much memory a load takes at its worst moment, and where that is read.
 
+use crate::bytes::{Access, unreadable};
+use crate::checkpoint::Checkpoint;
+use crate::dtype::widen;
+use crate::error::Result;
+use crate::folder::read_config;
+use crate::source::WeightSource;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
 /// The order in which a loader holds stored bytes and loaded values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadPlan {
@@ -9,6 +19,73 @@ pub enum LoadPlan {
     OneByOne,
     /// Map the file and convert out of the mapping.
     Mapped,
+}
+
+impl LoadPlan {
+    /// All of them, the greediest first.
+    pub const ALL: [Self; 3] = [Self::WholeFile, Self::OneByOne, Self::Mapped];
+
+    /// For tables and the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WholeFile => "whole file",
+            Self::OneByOne => "one by one",
+            Self::Mapped => "mapped",
+        }
+    }
+}
+
+/// Loads all tensors of a folder as `f32` by a plan. What it holds on the heap at most is [`crate::by_hand::peak_bytes`],
+/// and the header.
+///
+/// # Errors
+/// Whatever is wrong with the folder.
+pub fn load_f32(folder: &Path, plan: LoadPlan) -> Result<Vec<Vec<f32>>> {
+    let access = match plan {
+        LoadPlan::WholeFile => Access::Eager,
+        LoadPlan::OneByOne | LoadPlan::Mapped => Access::Mapped,
+    };
+    let mut config = read_config(folder)?;
+    let mut checkpoint = Checkpoint::open(folder, access)?;
+    config.llama.tie_word_embeddings |= !checkpoint.has_head();
+    checkpoint.check(&config.llama)?;
+    let mut tensors = Vec::new();
+    for name in checkpoint.names() {
+        let mut values = Vec::new();
+        match plan {
+            LoadPlan::WholeFile | LoadPlan::Mapped => checkpoint.read_f32(&name, &mut values)?,
+            LoadPlan::OneByOne => {
+                let mut stored = Vec::new();
+                read_stored(folder, &checkpoint, &name, &mut stored)?;
+                if let Some(info) = checkpoint.info(&name) {
+                    values.reserve_exact(info.num_values());
+                    widen(info.dtype, &stored, &mut values);
+                }
+            }
+        }
+        tensors.push(values);
+    }
+    Ok(tensors)
+}
+
+/// Appends a tensor's stored bytes to `buffer`, by reading, not through the mapping.
+///
+/// # Errors
+/// A file that can not be read.
+pub fn read_stored(
+    folder: &Path,
+    checkpoint: &Checkpoint,
+    name: &str,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
+    let (file, begin, length) = checkpoint.location(name)?;
+    let path = folder.join(file);
+    let unreadable = |error| unreadable(&path, &error, "check the path and the rights");
+    let mut file = File::open(&path).map_err(unreadable)?;
+    file.seek(SeekFrom::Start(begin)).map_err(unreadable)?;
+    buffer.reserve_exact(length as usize);
+    file.take(length).read_to_end(buffer).map_err(unreadable)?;
+    Ok(())
 }
 
 /// One line of `/proc/self/status`, in bytes: `VmHWM` is the most memory that was resident at once since the process

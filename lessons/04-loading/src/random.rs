@@ -131,7 +131,7 @@ impl RandomWeights {
 
 /// Mixes 32 bits so that each bit of the counter changes about half the bits of the result.
 /// Source: the "lowbias32" hash found by C. Wellons' hash prospector (2018).
-fn hash(counter: u32) -> u32 {
+pub(crate) fn hash(counter: u32) -> u32 {
     let mut x = counter;
     x ^= x >> 16;
     x = x.wrapping_mul(0x7feb_352d);

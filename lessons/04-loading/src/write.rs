@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// One tensor that is made when it is written, so that only one is in memory at a time.
@@ -115,6 +116,10 @@ pub fn write_weights(
     });
     let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
     let partial = partial_path(path);
+    // The crate makes its file readable for the owner only; an ordinary file shows what is usual here.
+    let rights = (File::create(&partial).and_then(|file| file.metadata()))
+        .map_err(|error| unwritable(path, &error))?
+        .permissions();
     let written = safetensors::serialize_to_file(tensors, Some(metadata), &partial);
     let error = shared.borrow_mut().error.take();
     let result = match (error, written) {
@@ -123,7 +128,9 @@ pub fn write_weights(
             path: path.display().to_string(),
             reason: error.to_string(),
         }),
-        (None, Ok(())) => std::fs::rename(&partial, path).map_err(|error| unwritable(path, &error)),
+        (None, Ok(())) => std::fs::set_permissions(&partial, rights)
+            .and_then(|()| std::fs::rename(&partial, path))
+            .map_err(|error| unwritable(path, &error)),
     };
     if result.is_err() {
         // Nothing more can be done about a file that can not even be removed.

@@ -1,0 +1,271 @@
+//! The first screen and the first two steps: what is in a safetensors file.
+
+use anyhow::Context;
+use lab::ledger::Ledger;
+use lab::story::Story;
+use lab::table::Table;
+use lab::term::Tone;
+use loading::bytes::{Access, FileBytes};
+use loading::checkpoint::SINGLE_FILE;
+use loading::dtype::{Dtype, widen};
+use loading::folder::ModelFolder;
+use loading::header::Header;
+use loading::shapes;
+use std::path::{Path, PathBuf};
+
+/// The file to look into: the only one, or the first shard.
+pub fn weight_file(folder: &Path) -> anyhow::Result<PathBuf> {
+    let single = folder.join(SINGLE_FILE);
+    if single.is_file() {
+        return Ok(single);
+    }
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .with_context(|| format!("{}: expected a model folder", folder.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "safetensors"))
+        .collect();
+    files.sort();
+    files.into_iter().next().with_context(|| {
+        format!(
+            "{}: expected a .safetensors file, found none; this story looks into one (for GGUF, convert it first)",
+            folder.display()
+        )
+    })
+}
+
+/// The first screen: the file's own bytes.
+pub fn open(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
+    let path = weight_file(folder)?;
+    let bytes = FileBytes::open(&path, Access::Mapped)?;
+    let header = loading::by_hand::safe_header(SINGLE_FILE, &bytes)?;
+    story.model(&story.args().model.clone());
+    story.say(format!(
+        "{}, {} bytes. This is all that a trained model is:",
+        lab::paths::shown(&path),
+        lab::number::grouped(bytes.len() as u64)
+    ));
+    story.print("\n");
+    let json_end = header.data_begin;
+    for row in 0..7 {
+        hex_row(story, &bytes, row * 16, json_end);
+    }
+    story.print(format!("   {}\n", story.paint(Tone::Dim, "…")));
+    // The end of the header and the beginning of the weights.
+    let data_row = (json_end - 8) / 16 * 16;
+    for row in 0..3 {
+        hex_row(story, &bytes, data_row + row * 16, json_end);
+    }
+    story.print("\n");
+    let legend = format!(
+        "   {}   {}   {}\n",
+        story.paint(Tone::Accent, "8 bytes: length of the header"),
+        story.paint(Tone::Dim, "JSON: names, types, shapes, offsets"),
+        story.paint(Tone::Good, "weights"),
+    );
+    story.print(legend);
+    story.values("file_bytes", bytes.len());
+    story.values("header_bytes", json_end - 8);
+    Ok(())
+}
+
+/// One row of 16 bytes, coloured by what they are.
+fn hex_row(story: &mut Story, bytes: &[u8], begin: usize, json_end: usize) {
+    let tone = |at: usize| match at {
+        0..8 => Tone::Accent,
+        at if at < json_end => Tone::Dim,
+        _ => Tone::Good,
+    };
+    let end = (begin + 16).min(bytes.len());
+    let mut line = format!("   {begin:08x}  ");
+    for (column, at) in (begin..begin + 16).enumerate() {
+        let gap = if column == 8 { " " } else { "" };
+        match bytes.get(at) {
+            Some(byte) => {
+                line += &format!("{gap}{} ", story.paint(tone(at), &format!("{byte:02x}")))
+            }
+            None => line += &format!("{gap}   "),
+        }
+    }
+    line += " ";
+    for at in begin..end {
+        let shown = match bytes[at] {
+            byte @ b' '..=b'~' => char::from(byte).to_string(),
+            _ => "·".to_string(),
+        };
+        line += &story.paint(tone(at), &shown);
+    }
+    story.print(line + "\n");
+}
+
+/// Step 1: the header's numbers, and one weight by hand.
+pub fn claims_of_the_header(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
+    story.step(
+        "A length, a list of claims, and numbers",
+        "Nothing here can run code, which is what \"safe\" means. But each number was written by somebody else: a reader \
+         compares all of them with the file before it follows one.",
+    );
+    let path = weight_file(folder)?;
+    let bytes = FileBytes::open(&path, Access::Mapped)?;
+    let header = loading::by_hand::safe_header(SINGLE_FILE, &bytes)?;
+    let json_bytes = header.data_begin - 8;
+    story.show_as(
+        "header",
+        json_bytes,
+        format!("{} bytes = {}", json_bytes, hex_of_length(json_bytes)),
+    );
+    story.show("tensors", header.entries.len());
+    let data_bytes = header.entries.last().map_or(0, |entry| entry.end);
+    story.show_as(
+        "8 + header + weights",
+        data_bytes,
+        format!(
+            "8 + {json_bytes} + {data_bytes} = {} = length of the file",
+            8 + json_bytes + data_bytes
+        ),
+    );
+    weights_by_hand(story, &bytes, &header);
+    Ok(())
+}
+
+/// The length as its eight bytes stand in the file.
+fn hex_of_length(length: usize) -> String {
+    let bytes = (length as u64).to_le_bytes();
+    let shown: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}, the low byte first", shown.join(" "))
+}
+
+/// The first weights, bit by bit.
+fn weights_by_hand(story: &mut Story, bytes: &[u8], header: &Header) {
+    let Some(entry) = header.entries.iter().find(|entry| entry.shape.len() == 2) else {
+        return;
+    };
+    let size = entry.dtype.block_bytes();
+    let begin = header.data_begin + entry.begin;
+    let mut table = Table::new(&[
+        "byte",
+        "in the file",
+        "sign",
+        "exponent",
+        "fraction",
+        "value",
+    ]);
+    let mut values = Vec::new();
+    for index in 0..4 {
+        let at = begin + index * size;
+        let stored = &bytes[at..at + size];
+        values.clear();
+        widen(entry.dtype, stored, &mut values);
+        let (exponent_bits, fraction_bits) = match entry.dtype {
+            Dtype::F32 => (8, 23),
+            Dtype::F16 => (5, 10),
+            _ => (8, 7),
+        };
+        let bits = stored
+            .iter()
+            .rev()
+            .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let field = |shift: u32, count: u32| bits >> shift & ((1 << count) - 1);
+        let hex: Vec<String> = stored.iter().map(|byte| format!("{byte:02x}")).collect();
+        table.row([
+            at.to_string(),
+            hex.join(" "),
+            field(exponent_bits + fraction_bits, 1).to_string(),
+            format!(
+                "{:0w$b}",
+                field(fraction_bits, exponent_bits),
+                w = exponent_bits as usize
+            ),
+            format!(
+                "{:0w$b}",
+                field(0, fraction_bits),
+                w = fraction_bits as usize
+            ),
+            format!("{:+.6}", values[0]),
+        ]);
+    }
+    story.say(format!(
+        "The first weights of {}, {} {:?}:",
+        entry.name, entry.dtype, entry.shape
+    ));
+    story.table(&table);
+    if entry.dtype == Dtype::BF16 {
+        story.say("A bf16 is the upper half of an f32: value = 2^(exponent - 127) x 1.fraction.");
+    }
+}
+
+/// Step 2: three files describe one model.
+pub fn agreement(
+    story: &mut Story,
+    folder: &Path,
+    model: &ModelFolder,
+    ledger: &Ledger,
+) -> anyhow::Result<()> {
+    story.step(
+        "config.json, weights and tokenizer.json must be one model",
+        "Each file may be right and the three may still belong to different models. Shapes follow from the config, so that they can be compared.",
+    );
+    let llama = &model.config.llama;
+    let mut table = Table::new(&["tensor", "type", "in the file", "config says"]);
+    let names = [
+        "model.embed_tokens.weight",
+        "model.layers.0.self_attn.q_proj.weight",
+        "model.layers.0.self_attn.k_proj.weight",
+        "model.layers.0.mlp.down_proj.weight",
+        "model.norm.weight",
+    ];
+    for name in names {
+        if let Some(info) = model.weights.info(name) {
+            let expected = shapes::expected_shape(llama, name).unwrap_or_default();
+            table.row([
+                name.to_string(),
+                info.dtype.to_string(),
+                format!("{:?}", info.shape),
+                format!("{expected:?}"),
+            ]);
+        }
+    }
+    let has_head = loading::checkpoint::Checkpoint::open(folder, Access::Mapped)?.has_head();
+    let head = if has_head { "present" } else { "absent" };
+    table.row([
+        shapes::HEAD,
+        "",
+        head,
+        if llama.tie_word_embeddings {
+            "tied"
+        } else {
+            "separate"
+        },
+    ]);
+    story.table(&table);
+    story.show("tensors, all as expected", model.weights.names().len());
+    let pieces = model
+        .tokenizer
+        .as_ref()
+        .map_or(0, |tokenizer| tokenizer.vocab_size());
+    story.show_as(
+        "vocabulary",
+        pieces,
+        format!(
+            "{pieces} pieces in tokenizer.json, {} rows in the embedding",
+            llama.vocab_size
+        ),
+    );
+    let eos: Vec<String> = model
+        .config
+        .eos_token_ids
+        .iter()
+        .map(|id| id.0.to_string())
+        .collect();
+    story.show("end of text, ids", eos.join(", "));
+    story.show_as(
+        "heap after opening",
+        ledger.peak_bytes,
+        format!(
+            "{} at most, for {} of weights: none is read yet",
+            lab::number::bytes(ledger.peak_bytes),
+            lab::number::bytes(model.weights.stored_bytes())
+        ),
+    );
+    story.ledger(ledger);
+    Ok(())
+}

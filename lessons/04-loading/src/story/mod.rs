@@ -1,0 +1,70 @@
+//! The story of the lesson, a step a file.
+
+mod faults;
+mod file;
+mod memory;
+mod numbers;
+mod start;
+
+use lab::args::CommonArgs;
+use lab::story::{LessonInfo, Story};
+use loading::ModelFolder;
+use std::path::PathBuf;
+
+pub use memory::measure_peak;
+
+const INFO: LessonInfo = LessonInfo {
+    number: "04",
+    title: "Loading",
+    question: "What happens before the first token?",
+    folder: "04-loading",
+};
+
+/// Tells it.
+pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
+    let mut story = Story::begin(INFO, args);
+    let name = match args.model.as_str() {
+        // A made-up model has no file to look into.
+        random if random.starts_with("random:") => "stories",
+        model => model,
+    };
+    let (model, ledger) = lab::ledger::measure(|| loading::open(name));
+    let model = model?;
+    let folder = loading::folder::resolve(name);
+    file::open(&mut story, &folder)?;
+    file::claims_of_the_header(&mut story, &folder)?;
+    file::agreement(&mut story, &folder, &model, &ledger)?;
+    let big = big_source(args, &model);
+    start::stages(&mut story, args, big)?;
+    memory::peaks(&mut story, big)?;
+    numbers::rounding(&mut story);
+    faults::who_notices(&mut story, &folder)?;
+    story.say(
+        "Next: lesson 05 packs these weights and generates. To run a public model: \
+         `cargo course data get smollm2-135m-instruct`, or `lesson04 convert FILE.gguf FOLDER`.",
+    );
+    story.finish()
+}
+
+/// Folder of the big file in one type, and whether it is there already.
+fn big_folder(source: &str, dtype: loading::Dtype) -> PathBuf {
+    let name = source.replace([':', '/', '\\'], "-");
+    let name = format!(
+        "{}-{}",
+        name.trim_start_matches('-'),
+        dtype.name().to_lowercase()
+    );
+    lab::paths::workspace_root()
+        .join("target/course/models")
+        .join(name)
+}
+
+/// The model to time: what the reader asked for, if it is random or big enough, else random weights.
+fn big_source<'a>(args: &'a CommonArgs, model: &ModelFolder) -> &'a str {
+    const BIG_BYTES: u64 = 64 << 20;
+    if args.model.starts_with("random:") || model.weights.stored_bytes() >= BIG_BYTES {
+        &args.model
+    } else {
+        "random:135m"
+    }
+}
