@@ -216,12 +216,14 @@ unsafe fn tile_of<L: Lanes, W: Weight>(block: &Block<W>, tile: usize, at: usize,
     };
     macro_rules! choose {
         ($($m:literal)*) => {
-            // SAFETY (each arm): the caller's.
-            match (rows, width) {
-                $( ($m, 1) if $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 1, 1>(block, tile, at) },
-                   ($m, 2) if $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 1, 2>(block, tile, at) },
-                   ($m, 4) if 2 * $m <= L::ROWS => unsafe { register_tile::<L, W, $m, 2, 2>(block, tile, at) }, )*
-                _ => unreachable!("a tile has at most {} rows", L::ROWS),
+            // SAFETY: the caller's.
+            unsafe {
+                match (rows, width) {
+                    $( ($m, 1) if $m <= L::ROWS => register_tile::<L, W, $m, 1, 1>(block, tile, at),
+                       ($m, 2) if $m <= L::ROWS => register_tile::<L, W, $m, 1, 2>(block, tile, at),
+                       ($m, 4) if 2 * $m <= L::ROWS => register_tile::<L, W, $m, 2, 2>(block, tile, at), )*
+                    _ => unreachable!("a tile has at most {} rows", L::ROWS),
+                }
             }
         };
     }

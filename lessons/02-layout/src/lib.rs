@@ -7,4 +7,5 @@ mod lanes;
 mod pack;
 pub mod packed;
 pub mod pool;
+pub mod probe;
 pub mod simd;
