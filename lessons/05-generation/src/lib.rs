@@ -16,7 +16,9 @@
 //! | [`generate`], [`limits`] | the choice and the naive loop |
 //! | [`characters`], [`text`] | bytes to characters as they come |
 //! | [`chat`], [`model`] | a conversation to text; everything of one model in one place |
-//! | [`work`] | multiply-adds and bytes, counted from shapes |
+//! | [`work`], [`roofline`] | multiply-adds and bytes, counted from shapes; how near to the machine's limits |
+//! | [`walk`], [`candidates`] | one layer with every number in between; what the model could have said instead |
+//! | [`eval`] | lesson 03's metrics for any model folder |
 //!
 //! **Imported**: matrix products and threads from `layout`, sizes and token ids from `training`, files and tokenizer from `loading`.
 //!
@@ -45,6 +47,8 @@ pub mod candidates;
 pub mod chat;
 pub mod model;
 
+pub mod eval;
+pub mod roofline;
 pub mod walk;
 pub mod work;
 

@@ -75,11 +75,10 @@ impl<L> Weights<L> {
                 down: matrix(&[mlp("down")], hidden, config.intermediate_size)?,
             });
         }
-        // A head of its own is used when it is there; whatever the flag says, a missing one means the embedding.
-        let head = "lm_head.weight".to_owned();
-        let head = match source.info(&head) {
-            Some(_) => Some(matrix(&[head], config.vocab_size, hidden)?),
-            None => None,
+        // The config says "tied" also when the files hold no head, whatever their flag says; see `loading::folder`.
+        let head = match config.tie_word_embeddings {
+            true => None,
+            false => Some(matrix(&["lm_head.weight".to_owned()], config.vocab_size, hidden)?),
         };
         Ok(Weights { embedding, layers, norm: vector("model.norm.weight")?, head })
     }

@@ -44,14 +44,6 @@ impl Work {
         self.linear_multiply_adds + self.attention_multiply_adds
     }
 
-    /// Shortest time in seconds on a machine that does `flops_per_second` (a multiply-add counts two) and reads
-    /// `bytes_per_second`: whichever limit is reached first. Source: the roofline model, Williams, Waterman and Patterson 2009.
-    pub fn roofline_seconds(&self, flops_per_second: f64, bytes_per_second: f64) -> f64 {
-        let arithmetic = 2.0 * self.multiply_adds() as f64 / flops_per_second;
-        let reading = self.weight_bytes as f64 / bytes_per_second;
-        arithmetic.max(reading)
-    }
-
     /// Multiply-adds for each byte of weights read.
     pub fn multiply_adds_per_byte(&self) -> f64 {
         self.multiply_adds() as f64 / self.weight_bytes as f64

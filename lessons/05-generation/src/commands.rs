@@ -1,0 +1,165 @@
+//! The commands besides the story.
+
+use anyhow::Context;
+use generation::chat::Message;
+use generation::eval::Evaluator;
+use generation::text::TextStream;
+use generation::{Model, State};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::args::CommonArgs;
+use lab::{number, term};
+use layout::pool::Pool;
+use serde_json::json;
+use std::io::IsTerminal;
+use std::time::Instant;
+use training::corpus::evaluation::EvalSize;
+use training::corpus::{EvalDocument, Evaluation, Literature};
+use training::grammar::Grammar;
+use training::split::Split;
+
+/// Tokens that `generate` writes when nothing is said.
+const DEFAULT_TOKENS: usize = 64;
+
+/// `generate`: the answer streams to stdout; with --json one document instead.
+pub fn generate(args: &CommonArgs, chat: bool) -> anyhow::Result<()> {
+    let text = args.prompt.as_deref().context("generate needs a text to go on from; give one with --prompt \"…\"")?;
+    let started = Instant::now();
+    let model = Model::open(&args.model)?;
+    let pool = Pool::new(args.threads());
+    let loaded = started.elapsed();
+    let prompt = match chat {
+        true => model.encode_chat(&[Message::user(text)])?,
+        false => model.encode_prompt(text)?,
+    };
+    let tokenizer = model.tokenizer()?;
+    let mut stream = match chat {
+        true => TextStream::new(tokenizer),
+        false => TextStream::continuing(tokenizer),
+    };
+    if !args.json && std::io::stdout().is_terminal() && !chat {
+        // A reader at a terminal sees the text as a whole; a pipe gets the answer only.
+        term::print(&term::Tone::Dim.paint(text));
+    }
+    let mut state = State::new(&model.config, 0);
+    let begun = Instant::now();
+    let mut token_ms = Vec::new();
+    let mut last = begun;
+    let mut answer = String::new();
+    let generation = model.generate(&mut state, &pool, &prompt, args.tokens.unwrap_or(DEFAULT_TOKENS), &mut |token| {
+        let now = Instant::now();
+        token_ms.push((now - last).as_secs_f64() * 1e3);
+        last = now;
+        let piece = stream.push(token);
+        answer.push_str(piece);
+        if !args.json {
+            term::print(piece);
+        }
+    })?;
+    let total = begun.elapsed();
+    let rest = stream.finish();
+    answer.push_str(rest);
+    let new_tokens = generation.tokens.len();
+    if args.json {
+        let document = json!({
+            "model": model.name,
+            "prompt_tokens": generation.prompt_tokens,
+            "tokens": generation.tokens,
+            "text": answer,
+            "finish_reason": generation.finish_reason,
+            "rows_computed": generation.rows_recomputed(),
+            "timings": {
+                "load_ms": loaded.as_secs_f64() * 1e3,
+                "first_token_ms": token_ms.first(),
+                "total_ms": total.as_secs_f64() * 1e3,
+                "token_ms": token_ms,
+            },
+        });
+        term::print(&format!("{document:#}\n"));
+        return Ok(());
+    }
+    term::print(&format!("{rest}\n"));
+    if std::io::stderr().is_terminal() {
+        let per_token = total.as_secs_f64() / new_tokens.max(1) as f64;
+        eprintln!(
+            "{}",
+            term::Tone::Dim.paint(&format!(
+                "{} prompt tokens, {new_tokens} new ones in {} ({} a token, {} rows computed), ended by {:?}",
+                generation.prompt_tokens,
+                number::seconds(total.as_secs_f64()),
+                number::seconds(per_token),
+                generation.rows_recomputed(),
+                generation.finish_reason,
+            ))
+        );
+    }
+    Ok(())
+}
+
+/// `eval`: lesson 03's texts and questions, for any folder.
+pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
+    let model = Model::open(&args.model)?;
+    let pool = Pool::new(args.threads());
+    let mut evaluator = Evaluator::new(&model, &pool);
+    let size = if full { EvalSize::FULL } else { EvalSize::SMALL };
+    let data = lab::paths::data_dir();
+    let fixed = training::tokenizer::Tokenizer::load(&data.join("stories/tokenizer.json"))?;
+    let literature = Literature::load(&data.join("corpus"))?;
+    let evaluation = Evaluation::new(&Grammar::new(), &literature, &fixed, Split::Test, size);
+    // The texts are the same for every model; their tokens are its own.
+    let retold = |documents: &[EvalDocument]| -> anyhow::Result<Vec<EvalDocument>> {
+        let text = |document: &EvalDocument| fixed.decode(&document.tokens[1..document.tokens.len() - 1]);
+        documents.iter().map(|d| Ok(evaluator.document(&text(d), d.nats)?)).collect()
+    };
+    let texts = [("stories", retold(&evaluation.stories)?), ("literature", retold(&evaluation.literature)?)];
+    let steps = texts.iter().map(|(_, documents)| documents.len()).sum::<usize>() + evaluation.tasks.len();
+    let bar = progress(steps as u64);
+    let report = evaluator.report(&texts, &evaluation.tasks, &mut || bar.inc(1))?;
+    bar.finish_and_clear();
+    if args.json {
+        term::print(&format!("{:#}\n", json!(report)));
+        return Ok(());
+    }
+    let mut table = lab::table::Table::new(&["text", "tokens", "nats per token", "perplexity", "bits per byte"]);
+    for kind in ["stories", "literature"] {
+        table.row([
+            kind.to_owned(),
+            report.tokens_scored[kind].to_string(),
+            format!("{:.3}", report.nats_per_token[kind]),
+            format!("{:.2}", report.perplexity[kind]),
+            format!("{:.3}", report.bits_per_byte[kind]),
+        ]);
+    }
+    term::print(&format!("{}\n{table}\n", model.name));
+    let mut table = lab::table::Table::new(&["questions", "right"]);
+    for (kind, share) in &report.by_task {
+        table.row([(*kind).to_owned(), format!("{:.0} %", 100.0 * share)]);
+    }
+    table.row([format!("all {}", report.questions), format!("{:.0} %", 100.0 * report.task_accuracy)]);
+    term::print(&table.to_string());
+    Ok(())
+}
+
+/// A progress bar on stderr, hidden on a pipe.
+fn progress(len: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed} (left {eta})") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// `cold-start`: milliseconds of the first passes of this process, over a prompt of made-up tokens, as a JSON list.
+pub fn cold_start(args: &CommonArgs) -> anyhow::Result<()> {
+    let model = Model::open(&args.model)?;
+    let pool = Pool::new(args.threads());
+    let tokens = crate::story::made_up_tokens(&model, args.tokens.unwrap_or(12));
+    let mut state = State::new(&model.config, 0);
+    let mut times = Vec::new();
+    for _ in 0..crate::story::WARM_UP_PASSES {
+        let started = Instant::now();
+        model.forward(&mut state, &pool, &tokens)?;
+        times.push(started.elapsed().as_secs_f64() * 1e3);
+    }
+    term::print(&format!("{}\n", json!(times)));
+    Ok(())
+}

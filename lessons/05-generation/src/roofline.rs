@@ -1,0 +1,55 @@
+//! How near to the machine's limits a forward pass runs.
+//!
+//! A pass must do its multiply-adds and must read each weight once. A machine does so many multiply-adds and reads so many bytes in a
+//! second; whichever takes longer is the shortest time possible. With few rows that is reading, with many it is arithmetic. Source: the
+//! roofline model, Williams, Waterman and Patterson 2009, doi:10.1145/1498765.1498785.
+
+use crate::work::Work;
+use serde::Serialize;
+
+/// What a machine can do at best, measured by lesson 02's probes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MachineLimits {
+    /// Floating-point operations a second; a multiply-add counts two.
+    pub flops_per_second: f64,
+    /// Bytes a second, read in sequence from a buffer as large as the weights.
+    pub bytes_per_second: f64,
+}
+
+/// Which limit a pass meets first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Reading the weights takes longer than the arithmetic.
+    Reading,
+    /// The arithmetic takes longer.
+    Arithmetic,
+}
+
+impl MachineLimits {
+    /// The shortest time for this work, in seconds, and what sets it.
+    pub fn shortest(&self, work: &Work) -> (f64, Bound) {
+        let arithmetic = 2.0 * work.multiply_adds() as f64 / self.flops_per_second;
+        let reading = work.weight_bytes as f64 / self.bytes_per_second;
+        if reading > arithmetic { (reading, Bound::Reading) } else { (arithmetic, Bound::Arithmetic) }
+    }
+
+    /// Multiply-adds for each byte at which both limits meet: below it a pass waits for memory.
+    pub fn balance(&self) -> f64 {
+        self.flops_per_second / 2.0 / self.bytes_per_second
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_of_two_times_is_the_limit() {
+        let machine = MachineLimits { flops_per_second: 100.0, bytes_per_second: 10.0 };
+        let work = |multiply_adds, weight_bytes| Work { linear_multiply_adds: multiply_adds, attention_multiply_adds: 0, weight_bytes };
+        assert_eq!(machine.shortest(&work(100, 10)), (2.0, Bound::Arithmetic));
+        assert_eq!(machine.shortest(&work(100, 30)), (3.0, Bound::Reading));
+        assert_eq!(machine.balance(), 5.0);
+    }
+}

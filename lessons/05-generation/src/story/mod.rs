@@ -1,0 +1,84 @@
+//! The experiment, told in steps.
+
+mod cost;
+mod inside;
+mod opening;
+
+use generation::candidates::visible;
+use generation::{Model, State};
+use lab::args::CommonArgs;
+use lab::story::{LessonInfo, Story};
+use layout::pool::Pool;
+use training::TokenId;
+
+const INFO: LessonInfo = LessonInfo {
+    number: "05",
+    title: "Generation",
+    question: "Why does each token cost more?",
+    folder: "05-generation",
+};
+
+/// A beginning of twelve tokens in the default model's vocabulary.
+const PROMPT: &str = "Once upon a time there was a brave little fox named Tom";
+
+/// New tokens of the opening.
+const NEW_TOKENS: usize = 64;
+
+/// Passes of a fresh process that the warm-up experiment times.
+pub const WARM_UP_PASSES: usize = 10;
+
+/// What all steps share.
+struct Scene {
+    model: Model,
+    pool: Pool,
+    state: State,
+    /// The text to continue, as tokens.
+    prompt: Vec<TokenId>,
+    new_tokens: usize,
+}
+
+impl Scene {
+    /// A token as a reader can see it; the number where the model has no tokenizer.
+    fn piece(&self, token: TokenId) -> String {
+        match &self.model.tokenizer {
+            Some(tokenizer) => visible(tokenizer, token),
+            None => format!("‹{}›", token.0),
+        }
+    }
+}
+
+/// Tells the lesson.
+pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
+    let mut story = Story::begin(INFO, args);
+    let model = Model::open(&args.model)?;
+    story.model(&model.name);
+    let pool = Pool::new(args.threads());
+    let state = State::new(&model.config, 0);
+    let prompt = match (&model.tokenizer, &args.prompt) {
+        (Some(_), Some(text)) => model.encode_prompt(text)?,
+        (Some(_), None) => model.encode_prompt(PROMPT)?,
+        (None, _) => made_up_tokens(&model, 12),
+    };
+    let new_tokens = args.tokens.unwrap_or(NEW_TOKENS);
+    let mut scene = Scene { model, pool, state, prompt, new_tokens };
+
+    opening::stream(&mut story, &mut scene)?;
+    opening::rows(&mut story, &scene)?;
+    opening::candidates(&mut story, &mut scene)?;
+    inside::recall(&mut story);
+    inside::layer(&mut story, &mut scene)?;
+    cost::warm_up(&mut story, &scene)?;
+    cost::length(&mut story, &mut scene)?;
+    cost::roofline(&mut story, &mut scene)?;
+    story.say(
+        "Sixty-four tokens, and most of the work was done before. Each step threw its keys and values away and the next one \
+         computed the same numbers again. What may be kept? That is lesson 06.",
+    );
+    story.finish()
+}
+
+/// Tokens that mean nothing, spread over the vocabulary: for models without a tokenizer and for timing.
+pub fn made_up_tokens(model: &Model, len: usize) -> Vec<TokenId> {
+    let vocab_size = model.config.llama.vocab_size;
+    (0..len).map(|i| TokenId(((i * 7919 + 101) % vocab_size) as u32)).collect()
+}
