@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The workspace and the programs that commands run. Tests put a small tree and stand-ins here.
 #[derive(Clone, Debug)]
@@ -18,23 +18,16 @@ pub struct Course {
 }
 
 impl Course {
-    /// This workspace; `CARGO`, `RUSTC` and `COURSE_PYTHON` name other programs.
+    /// This workspace, with `cargo` and `rustc` as the reader's shell finds them (inside this folder rustup picks the
+    /// pinned version); `COURSE_PYTHON` names another Python than `python3`.
     pub fn from_env() -> Self {
-        let program = |variable: &str, default: &str| {
-            Program::new(
-                std::env::var_os(variable)
-                    .filter(|value| !value.is_empty())
-                    .unwrap_or_else(|| default.into()),
-            )
-        };
+        let default = if cfg!(windows) { "python" } else { "python3" };
+        let python = std::env::var_os("COURSE_PYTHON").filter(|value| !value.is_empty());
         Self {
             root: lab::paths::workspace_root(),
-            cargo: program("CARGO", "cargo"),
-            python: program(
-                "COURSE_PYTHON",
-                if cfg!(windows) { "python" } else { "python3" },
-            ),
-            rustc: program("RUSTC", "rustc"),
+            cargo: Program::new("cargo"),
+            python: Program::new(python.unwrap_or_else(|| default.into())),
+            rustc: Program::new("rustc"),
         }
     }
 

@@ -61,6 +61,7 @@ pub fn has_sha256(course: &Course, file: &Path, sha256: &str) -> Result<bool, Co
 /// Runs a command of lesson 04 and reads the document that it prints. Its status says whether files are right, and so
 /// does the document: that there is one says that the lesson was built and ran.
 fn document<T: DeserializeOwned>(course: &Course, command: &mut Command) -> Result<T, CourseError> {
+    course.build_once("04");
     let output = command.output().map_err(|error| no_cargo(course, error))?;
     serde_json::from_slice(&output.stdout).map_err(|_| CourseError::Lesson {
         command: shown(command),
@@ -73,6 +74,6 @@ pub(crate) fn no_cargo(course: &Course, _: std::io::Error) -> CourseError {
     CourseError::NoProgram {
         program: course.cargo.shown(),
         need: "it builds and runs the lessons",
-        action: "install Rust as https://rustup.rs says, or set CARGO to its path",
+        action: "install Rust with rustup",
     }
 }

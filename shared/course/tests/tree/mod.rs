@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 /// Stands for `cargo run -q -p lesson04 -- verify|convert …`. A file is right when it equals `fake/good.gguf`.
 const CARGO: &str = r#"
+if [ "$1" = build ]; then exit 0; fi
 shift 5
 echo "lesson04 $1" >> fake/calls
 case "$1" in
