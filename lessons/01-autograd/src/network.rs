@@ -4,6 +4,9 @@
 //! plain:     h = tanh(x W₁ + b₁)    g =     tanh(h W₂ + b₂)    scores = g W₃ + b₃
 //! residual:  h = tanh(x W₁ + b₁)    g = h + tanh(h W₂ + b₂)    scores = g W₃ + b₃
 //! ```
+//! Weights stand as `[in, out]` here, for `x W` as textbooks write it. The house's `[out, in]` and `x Wᵀ` would need a
+//! transpose on the tape, and on this tape a transpose is a copy, which would hide a weight that changes in place.
+//!
 //! Without the residual every value is used once. With it `h` is used twice, and that is all it takes to tell a right
 //! backward pass from a wrong one.
 

@@ -183,8 +183,9 @@ impl<T: Real> Tensor<T> {
     /// # Panics
     /// When the closure changes the shape, or while a [`value`](Self::value) of the same tensor is still borrowed.
     pub fn update(&self, change: impl FnOnce(&mut ArrayD<T>)) {
+        let mut value = (self.storage.value.try_borrow_mut())
+            .expect("a tensor is changed in place while no value() of it is borrowed");
         self.storage.version.set(self.storage.version.get() + 1);
-        let mut value = self.storage.value.borrow_mut();
         let shape = value.shape().to_vec();
         change(&mut value);
         assert_eq!(value.shape(), shape, "update keeps the shape");

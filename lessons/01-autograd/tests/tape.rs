@@ -4,6 +4,8 @@ use autograd::memory::live;
 use autograd::{AutogradError, Result, Saved, Tensor, custom_op, no_grad};
 use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
 
+type Operation = fn(&Tensor<f64>) -> Result<Tensor<f64>>;
+
 fn number(x: f64) -> Tensor<f64> {
     Tensor::parameter(arr0(x).into_dyn())
 }
@@ -99,7 +101,7 @@ fn a_deep_chain_held_by_closures_fits_a_small_stack() {
 #[test]
 fn a_value_changed_in_place_after_it_was_saved_is_an_error_that_names_the_operation() -> Result<()>
 {
-    let cases: [(&str, fn(&Tensor<f64>) -> Result<Tensor<f64>>); 7] = [
+    let cases: [(&str, Operation); 7] = [
         ("mul", |x| x.mul(x)),
         ("div", |x| {
             Tensor::new(arr2(&[[1.0, 1.0], [1.0, 1.0]]).into_dyn()).div(x)
@@ -153,7 +155,7 @@ fn name(operation: &str) -> &'static str {
 
 #[test]
 fn an_output_changed_in_place_is_noticed_where_the_rule_reads_the_output() -> Result<()> {
-    let cases: [(&str, fn(&Tensor<f64>) -> Result<Tensor<f64>>); 4] = [
+    let cases: [(&str, Operation); 4] = [
         ("exp", |x| Ok(x.exp())),
         ("tanh", |x| Ok(x.tanh())),
         ("relu", |x| Ok(x.relu())),
@@ -374,4 +376,53 @@ fn a_constant_has_no_gradient_and_no_tape() {
         Tensor::parameter(arr1(&[1.0, 2.0]).into_dyn()).backward(),
         Err(AutogradError::NotScalar { found: vec![2] })
     );
+}
+
+/// For `c = a b` go back `g bᵀ` and `aᵀ g`: two products of the same size.
+#[test]
+fn backward_costs_twice_the_multiply_adds_of_forward() -> Result<()> {
+    let a = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[5, 2, 3])));
+    let b = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[5, 3, 4])));
+    let (loss, forward) = lab::ledger::measure(|| Ok(a.matmul(&b)?.sum()));
+    let loss: Result<Tensor<f64>> = loss;
+    let (done, backward) = lab::ledger::measure(|| loss?.backward());
+    done?;
+    assert_eq!(
+        (forward.multiply_adds, backward.multiply_adds),
+        (5 * 2 * 3 * 4, 2 * 5 * 2 * 3 * 4)
+    );
+    Ok(())
+}
+
+#[test]
+fn a_broadcast_operands_gradient_has_the_operands_shape() -> Result<()> {
+    let matrix = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[4, 3])));
+    for shape in [&[3][..], &[1, 3], &[4, 1], &[1], &[]] {
+        let small = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(shape)));
+        matrix.mul(&small)?.add(&small)?.sum().backward()?;
+        let gradient = small.take_grad().expect("a gradient");
+        assert_eq!(gradient.shape(), shape);
+        assert_eq!(
+            gradient.sum(),
+            24.0,
+            "every repetition counts, in both operations"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_reshape_of_a_permuted_tensor_reads_the_permuted_order() -> Result<()> {
+    let x = Tensor::parameter(arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).into_dyn());
+    let flat = x.permute(&[1, 0])?.reshape(&[6])?;
+    assert_eq!(
+        *flat.value(),
+        arr1(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]).into_dyn()
+    );
+    flat.backward_with(arr1(&[10.0, 40.0, 20.0, 50.0, 30.0, 60.0]).into_dyn())?;
+    assert_eq!(
+        *x.grad().expect("a gradient"),
+        arr2(&[[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]]).into_dyn()
+    );
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The matrix product, one pair of matrices or many.
 
+use lab::ledger;
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn};
 
 use crate::error::{AutogradError, Result};
@@ -63,7 +64,13 @@ impl Batch {
         })
     }
 
+    /// Multiply-adds of the product.
+    fn multiply_adds(&self) -> u64 {
+        (self.outer.iter().product::<usize>() * self.m * self.k * self.n) as u64
+    }
+
     fn product<T: Real>(&self, a: &ArrayD<T>, b: &ArrayD<T>) -> ArrayD<T> {
+        ledger::count(|ledger| ledger.multiply_adds += self.multiply_adds());
         let shape = [self.outer.as_slice(), &[self.m, self.n]].concat();
         if let Some((a, b)) = self.as_one_product(a, b) {
             return reshaped(a.dot(&b), &shape);
@@ -91,6 +98,7 @@ impl Batch {
         b: &ArrayD<T>,
         upstream: &ArrayD<T>,
     ) -> (ArrayD<T>, ArrayD<T>) {
+        ledger::count(|ledger| ledger.multiply_adds += 2 * self.multiply_adds());
         if let Some((a_rows, b_matrix)) = self.as_one_product(a, b) {
             let rows = a_rows.nrows();
             let upstream = upstream
