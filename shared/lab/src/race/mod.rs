@@ -5,13 +5,18 @@
 //! 3. Each entry's result is the **median** of its rounds; its **spread** is the distance between the first and the
 //!    third quartile: half of the rounds lie within it.
 
+mod clock;
+mod result;
+mod run;
 mod stats;
 mod table;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use clock::{Clock, WallClock};
+pub use result::{RaceEntry, RaceResult};
 pub use stats::{Quartiles, quartiles};
 
 /// Which end of the unit wins.
@@ -47,28 +52,6 @@ pub enum RaceError {
         /// The name that was asked for.
         baseline: String,
     },
-}
-
-/// Measures one call. Tests give their own, so that no test looks at the real time.
-pub trait Clock {
-    /// Time since any fixed moment; never goes back.
-    fn now(&mut self) -> Duration;
-}
-
-/// The machine's monotonic clock.
-#[derive(Debug)]
-pub struct WallClock(Instant);
-
-impl Default for WallClock {
-    fn default() -> Self {
-        Self(Instant::now())
-    }
-}
-
-impl Clock for WallClock {
-    fn now(&mut self) -> Duration {
-        self.0.elapsed()
-    }
 }
 
 type Run<'a, O> = Box<dyn FnMut(&mut dyn Clock) -> (O, Duration) + 'a>;
@@ -206,214 +189,5 @@ impl<'a, O> Race<'a, O> {
             run,
         });
         self
-    }
-
-    /// Runs the race on the machine's clock.
-    pub fn run(self) -> Result<RaceResult, RaceError> {
-        self.run_with(&mut WallClock::default(), &mut |_, _| {})
-    }
-
-    /// The title that it was made with.
-    pub fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// Calls that [`Race::run_with`] reports progress for: entries times (rounds + 1).
-    pub fn num_calls(&self) -> usize {
-        self.entries.len() * (self.rounds + 1)
-    }
-
-    /// Runs the race on any clock; `progress(done, name)` is called before each call.
-    pub fn run_with(
-        mut self,
-        clock: &mut dyn Clock,
-        progress: &mut dyn FnMut(usize, &str),
-    ) -> Result<RaceResult, RaceError> {
-        let baseline = self.baseline_name()?;
-        let mut done = 0;
-        let mut outputs = Vec::with_capacity(self.entries.len());
-        let mut repeats = Vec::with_capacity(self.entries.len());
-        for entry in &mut self.entries {
-            progress(done, &entry.name);
-            let (output, time) = (entry.run)(clock);
-            outputs.push(output);
-            repeats.push(stats::repeats(self.at_least, time));
-            done += 1;
-        }
-        self.compare(&baseline, &outputs)?;
-        drop(outputs);
-        let mut times = vec![Vec::with_capacity(self.rounds); self.entries.len()];
-        for _ in 0..self.rounds {
-            for (index, entry) in self.entries.iter_mut().enumerate() {
-                progress(done, &entry.name);
-                let mut total = Duration::ZERO;
-                for _ in 0..repeats[index] {
-                    total += (entry.run)(clock).1;
-                }
-                times[index].push(total.as_secs_f64() / repeats[index] as f64);
-                done += 1;
-            }
-        }
-        let entries = self.entries.iter().zip(times).map(|(entry, seconds)| {
-            let work = entry.work.or(self.work);
-            let samples: Vec<f64> = seconds
-                .into_iter()
-                .map(|s| stats::in_unit(s, work, &self.unit))
-                .collect();
-            RaceEntry::from_samples(&entry.name, entry.x, samples)
-        });
-        let entries = entries.collect();
-        Ok(RaceResult {
-            id: self.id,
-            title: self.title,
-            unit: self.unit,
-            better: self.better,
-            baseline,
-            entries,
-        })
-    }
-
-    fn baseline_name(&self) -> Result<String, RaceError> {
-        let wanted = self
-            .baseline
-            .clone()
-            .or_else(|| self.entries.first().map(|entry| entry.name.clone()));
-        let wanted = wanted.unwrap_or_default();
-        if self.entries.iter().any(|entry| entry.name == wanted) {
-            Ok(wanted)
-        } else {
-            Err(RaceError::NoBaseline {
-                race: self.id.clone(),
-                baseline: wanted,
-            })
-        }
-    }
-
-    fn compare(&mut self, baseline: &str, outputs: &[O]) -> Result<(), RaceError> {
-        let Some(check) = &mut self.check else {
-            return Ok(());
-        };
-        for (entry, output) in self.entries.iter().zip(outputs) {
-            let reference = self
-                .entries
-                .iter()
-                .position(|other| other.name == baseline && other.x == entry.x);
-            let Some(reference) = reference else { continue };
-            check(&outputs[reference], output).map_err(|why| RaceError::Disagree {
-                race: self.id.clone(),
-                entry: entry.name.clone(),
-                baseline: baseline.into(),
-                why,
-            })?;
-        }
-        Ok(())
-    }
-}
-
-/// One entry's outcome, in the race's unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RaceEntry {
-    /// As given to [`Race::entry`].
-    pub name: String,
-    /// As given to [`Race::entry`].
-    pub x: Option<f64>,
-    /// Median of the rounds.
-    pub median: f64,
-    /// Third quartile minus first quartile of the rounds: half of them lie within.
-    pub spread: f64,
-    /// Every round, in order.
-    #[serde(skip)]
-    pub samples: Vec<f64>,
-}
-
-impl RaceEntry {
-    /// Median and spread of `samples`, which are in the race's unit.
-    pub fn from_samples(name: &str, x: Option<f64>, samples: Vec<f64>) -> Self {
-        let q = quartiles(&samples);
-        Self {
-            name: name.into(),
-            x,
-            median: q.median,
-            spread: q.third - q.first,
-            samples,
-        }
-    }
-}
-
-/// The outcome of a race.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RaceResult {
-    /// Stable name, for machines.
-    pub id: String,
-    /// For readers.
-    pub title: String,
-    /// Unit of every median and spread.
-    pub unit: String,
-    /// Which end of the unit wins.
-    pub better: Better,
-    /// Name of the entry that the others are compared with.
-    pub baseline: String,
-    /// In the order in which they were given.
-    pub entries: Vec<RaceEntry>,
-}
-
-impl RaceResult {
-    /// The entry of that name; with several `x`, the one with the largest.
-    pub fn entry(&self, name: &str) -> Option<&RaceEntry> {
-        let x = |entry: &&RaceEntry| entry.x.unwrap_or(f64::NEG_INFINITY);
-        self.entries
-            .iter()
-            .filter(|entry| entry.name == name)
-            .max_by(|a, b| x(a).total_cmp(&x(b)))
-    }
-
-    /// The entry of that name at that `x`.
-    pub fn entry_at(&self, name: &str, x: f64) -> Option<&RaceEntry> {
-        self.entries
-            .iter()
-            .find(|entry| entry.name == name && entry.x == Some(x))
-    }
-
-    /// How many times as good `a` is as `b`: above 1, `a` wins, whether the unit is a time or a rate. With several
-    /// `x`, at the largest one.
-    ///
-    /// # Panics
-    /// If one of them did not take part: a slip in the lesson.
-    #[track_caller]
-    pub fn ratio(&self, a: &str, b: &str) -> f64 {
-        let find = |name: &str| {
-            self.entry(name)
-                .unwrap_or_else(|| panic!("race {}: no entry {name:?}", self.id))
-        };
-        self.times_as_good(find(a), find(b))
-    }
-
-    /// As [`RaceResult::ratio`], at one `x`.
-    ///
-    /// # Panics
-    /// If one of them did not take part there.
-    #[track_caller]
-    pub fn ratio_at(&self, a: &str, b: &str, x: f64) -> f64 {
-        let find = |name: &str| {
-            self.entry_at(name, x)
-                .unwrap_or_else(|| panic!("race {}: no entry {name:?} at {x}", self.id))
-        };
-        self.times_as_good(find(a), find(b))
-    }
-
-    fn times_as_good(&self, a: &RaceEntry, b: &RaceEntry) -> f64 {
-        match self.better {
-            Better::Lower => b.median / a.median,
-            Better::Higher => a.median / b.median,
-        }
-    }
-
-    /// The medians of one entry over `x`, for a chart's line.
-    pub fn line(&self, name: &str) -> Vec<(f64, f64)> {
-        self.entries
-            .iter()
-            .filter(|e| e.name == name)
-            .filter_map(|e| Some((e.x?, e.median)))
-            .collect()
     }
 }

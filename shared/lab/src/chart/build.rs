@@ -1,0 +1,315 @@
+//! Building a chart, label by label and line by line.
+
+use std::collections::BTreeMap;
+
+use super::{Band, Bars, Body, Chart, Field, Lines, Series, Stroke};
+use crate::race::{Better, RaceEntry, RaceResult};
+
+impl Chart {
+    fn new(id: &str, title: &str, body: Body) -> Self {
+        let chart = Self {
+            id: id.into(),
+            labels: BTreeMap::new(),
+            log_x: false,
+            log_y: false,
+            y_range: None,
+            body,
+        };
+        chart.label("title", title)
+    }
+
+    /// Lines over a number.
+    pub fn lines(id: &str, title: &str) -> Self {
+        Self::new(id, title, Body::Lines(Lines::default()))
+    }
+
+    /// Bars over names; horizontal where the names are long.
+    pub fn bars(id: &str, title: &str) -> Self {
+        Self::new(id, title, Body::Bars(Bars::default()))
+    }
+
+    /// A plane coloured by a value: `values` `[rows, columns]`, lowest row first, between 0 and 1.
+    ///
+    /// # Panics
+    /// If there are not rows x columns values.
+    #[track_caller]
+    pub fn field(
+        id: &str,
+        title: &str,
+        x_range: (f64, f64),
+        y_range: (f64, f64),
+        columns: usize,
+        values: Vec<f32>,
+    ) -> Self {
+        assert!(
+            columns > 0 && values.len().is_multiple_of(columns),
+            "values fill whole rows"
+        );
+        let rows = values.len() / columns;
+        // A thousandth is finer than the shades; NaN, which JSON has not, becomes neither class.
+        let values = values
+            .iter()
+            .map(|v| {
+                if v.is_nan() {
+                    0.5
+                } else {
+                    (v * 1000.0).round() / 1000.0
+                }
+            })
+            .collect();
+        Self::new(
+            id,
+            title,
+            Body::Field(Field {
+                x_range,
+                y_range,
+                columns,
+                rows,
+                values,
+                points: Vec::new(),
+            }),
+        )
+    }
+
+    /// Name and unit of the horizontal axis.
+    pub fn x_label(self, text: &str) -> Self {
+        self.label("x", text)
+    }
+
+    /// Name and unit of the axis of values (vertical; along the bars where they are horizontal).
+    pub fn y_label(self, text: &str) -> Self {
+        self.label("y", text)
+    }
+
+    /// A line under the title: the baseline, the machine, what was held constant.
+    pub fn note(self, text: &str) -> Self {
+        self.label("note", text)
+    }
+
+    /// A logarithmic horizontal axis. Points at or below zero are left out.
+    pub fn log_x(mut self) -> Self {
+        self.log_x = true;
+        self
+    }
+
+    /// A logarithmic axis of values. Values at or below zero are left out.
+    pub fn log_y(mut self) -> Self {
+        self.log_y = true;
+        self
+    }
+
+    /// A fixed range of the axis of values, instead of zero to a little above the largest.
+    pub fn y_range(mut self, low: f64, high: f64) -> Self {
+        self.y_range = Some((low, high));
+        self
+    }
+
+    /// A measured line, with a marker at each point.
+    #[track_caller]
+    pub fn series(self, name: &str, points: Vec<(f64, f64)>) -> Self {
+        self.push_series(name, Stroke::Solid, points)
+    }
+
+    /// A predicted or counted line: dashes.
+    #[track_caller]
+    pub fn dashed(self, name: &str, points: Vec<(f64, f64)>) -> Self {
+        self.push_series(name, Stroke::Dashed, points)
+    }
+
+    /// Points without a line; in a field, the points of one class.
+    #[track_caller]
+    pub fn points(mut self, name: &str, points: Vec<(f64, f64)>) -> Self {
+        if let Body::Field(_) = self.body {
+            let key = self.key("series", name);
+            if let Body::Field(field) = &mut self.body {
+                field.points.push((
+                    key,
+                    points.into_iter().filter(is_finite).map(rounded).collect(),
+                ));
+            }
+            return self;
+        }
+        self.push_series(name, Stroke::Points, points)
+    }
+
+    /// A horizontal limit: a bound, a peak, a baseline.
+    #[track_caller]
+    pub fn rule(mut self, name: &str, value: f64) -> Self {
+        let key = self.key("rule", name);
+        match &mut self.body {
+            Body::Lines(lines) => lines.rules.push((key, value)),
+            Body::Bars(bars) => bars.rules.push((key, value)),
+            Body::Field(_) => panic!("a field has no limits"),
+        }
+        self
+    }
+
+    /// A shaded range: (x, low, high).
+    #[track_caller]
+    pub fn band(mut self, name: &str, range: Vec<(f64, f64, f64)>) -> Self {
+        let key = self.key("band", name);
+        match &mut self.body {
+            Body::Lines(lines) => lines.bands.push(Band {
+                key,
+                range: range
+                    .into_iter()
+                    .filter(|(x, low, high)| is_finite(&(*x, *low)) && high.is_finite())
+                    .collect(),
+            }),
+            _ => panic!("only lines have bands"),
+        }
+        self
+    }
+
+    /// One bar.
+    #[track_caller]
+    pub fn bar(self, name: &str, value: f64) -> Self {
+        self.push_group(name, &[("value", value)], false)
+    }
+
+    /// Bars side by side under one name: (series, value).
+    #[track_caller]
+    pub fn group(self, name: &str, values: &[(&str, f64)]) -> Self {
+        self.push_group(name, values, false)
+    }
+
+    /// One bar made of parts: (part, value).
+    #[track_caller]
+    pub fn stack(self, name: &str, parts: &[(&str, f64)]) -> Self {
+        self.push_group(name, parts, true)
+    }
+
+    /// The bar (or, of bars side by side, the part) that the others are compared with: their ratio to it is written behind
+    /// their value. Named after the bars are added.
+    #[track_caller]
+    pub fn baseline(mut self, name: &str) -> Self {
+        let Body::Bars(bars) = &mut self.body else {
+            panic!("only bars have a baseline; use rule")
+        };
+        let (group, part) = (format!("group.{name}"), format!("part.{name}"));
+        let key = if bars.groups.iter().any(|(key, _)| *key == group) {
+            group
+        } else {
+            part
+        };
+        assert!(
+            key.starts_with("group") || bars.parts.contains(&key),
+            "{name:?} is a bar of this chart"
+        );
+        bars.baseline = Some(key);
+        let words = if bars.less_is_better {
+            "times as good as"
+        } else {
+            "times"
+        };
+        self.label("compared", &format!("×: {words} {name}"))
+    }
+
+    /// Less is better here: the ratio to the baseline says how many times as good a bar is (half the time: ×2). To be said
+    /// before [`Chart::baseline`].
+    #[track_caller]
+    pub fn less_is_better(mut self) -> Self {
+        let Body::Bars(bars) = &mut self.body else {
+            panic!("only bars are compared with a baseline")
+        };
+        bars.less_is_better = true;
+        self
+    }
+
+    #[track_caller]
+    fn push_series(mut self, name: &str, stroke: Stroke, points: Vec<(f64, f64)>) -> Self {
+        let key = self.key("series", name);
+        match &mut self.body {
+            Body::Lines(lines) => lines.series.push(Series {
+                key,
+                stroke,
+                points: points.into_iter().filter(is_finite).map(rounded).collect(),
+            }),
+            _ => panic!("only a chart of lines takes series"),
+        }
+        self
+    }
+
+    #[track_caller]
+    fn push_group(mut self, name: &str, values: &[(&str, f64)], stacked: bool) -> Self {
+        let group = self.key("group", name);
+        let keys: Vec<String> = values
+            .iter()
+            .map(|(part, _)| self.key("part", part))
+            .collect();
+        let Body::Bars(bars) = &mut self.body else {
+            panic!("only a chart of bars takes bars")
+        };
+        bars.stacked = stacked;
+        for key in &keys {
+            if !bars.parts.contains(key) {
+                bars.parts.push(key.clone());
+                bars.groups.iter_mut().for_each(|(_, row)| row.push(None));
+            }
+        }
+        let value_of = |part: &String| {
+            keys.iter()
+                .position(|key| key == part)
+                .map(|at| values[at].1)
+                .filter(|value| value.is_finite())
+        };
+        let row = bars.parts.iter().map(value_of).collect();
+        bars.groups.push((group, row));
+        self
+    }
+
+    /// The result of a race: lines where its entries have an x, bars where not. Its baseline is the chart's.
+    pub fn from_race(race: &RaceResult) -> Self {
+        let better = match race.better {
+            Better::Lower => "less is better",
+            Better::Higher => "more is better",
+        };
+        let unit = format!("{}, {better}", race.unit);
+        let mut names: Vec<&str> = Vec::new();
+        for entry in &race.entries {
+            if !names.contains(&entry.name.as_str()) {
+                names.push(&entry.name);
+            }
+        }
+        if race.entries.iter().any(|entry| entry.x.is_some()) {
+            let chart = Self::lines(&race.id, &race.title).y_label(&unit);
+            return names
+                .into_iter()
+                .fold(chart, |chart, name| chart.series(name, race.line(name)));
+        }
+        let chart = Self::bars(&race.id, &race.title).y_label(&unit);
+        let chart = if race.better == Better::Lower {
+            chart.less_is_better()
+        } else {
+            chart
+        };
+        let bar = |chart: Self, entry: &RaceEntry| chart.bar(&entry.name, entry.median);
+        race.entries
+            .iter()
+            .fold(chart, bar)
+            .baseline(&race.baseline)
+    }
+
+    fn label(mut self, key: &str, text: &str) -> Self {
+        self.labels.insert(key.into(), text.into());
+        self
+    }
+
+    /// The key of a name, entered among the labels.
+    fn key(&mut self, kind: &str, name: &str) -> String {
+        let key = format!("{kind}.{name}");
+        self.labels.insert(key.clone(), name.into());
+        key
+    }
+}
+
+/// Seven digits: more than a picture shows, and a file of a chart's data stays small.
+fn rounded((x, y): (f64, f64)) -> (f64, f64) {
+    let short = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
+    (short(x), short(y))
+}
+
+/// JSON has no NaN and a chart no place for it.
+fn is_finite((x, y): &(f64, f64)) -> bool {
+    x.is_finite() && y.is_finite()
+}

@@ -1,0 +1,120 @@
+//! The font of the charts: DejaVu Sans, cut down to the characters that charts use, in the binary.
+//!
+//! A font from the system would give other widths on every machine, and none at all on some. `fonts/README.md` says how
+//! the subset is made.
+
+use std::sync::{LazyLock, Once};
+
+use ab_glyph::{Font, FontRef};
+use plotters::style::{FontStyle, register_font};
+
+/// The family under which the font is registered, and the one that an SVG asks its viewer for.
+pub const FAMILY: &str = "sans-serif";
+
+static REGULAR: &[u8] = include_bytes!("../../fonts/DejaVuSans.subset.ttf");
+static BOLD: &[u8] = include_bytes!("../../fonts/DejaVuSans-Bold.subset.ttf");
+
+/// Height of a line from the lowest to the highest of all characters, in ems: what the bitmap backend calls the size.
+pub const LINE_IN_EMS: f64 = 1.164;
+
+/// Registers the font with plotters. Any number of calls, from any thread, do it once.
+///
+/// Needed by whoever draws with plotters without [`crate::chart::Chart`]: criterion's reports, for one.
+pub fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for (style, bytes) in [(FontStyle::Normal, REGULAR), (FontStyle::Bold, BOLD)] {
+            // The bytes are part of the binary: if they are no font, the build is broken.
+            assert!(
+                register_font(FAMILY, style, bytes).is_ok(),
+                "the embedded font can be read"
+            );
+        }
+    });
+}
+
+fn face(bold: bool) -> &'static FontRef<'static> {
+    static FACES: LazyLock<[FontRef<'static>; 2]> = LazyLock::new(|| {
+        [REGULAR, BOLD]
+            .map(|bytes| FontRef::try_from_slice(bytes).expect("the embedded font can be read"))
+    });
+    &FACES[usize::from(bold)]
+}
+
+/// Each character of `text` with the place where its ink begins, in ems from the left end of the text.
+pub(super) fn ink_places(text: &str, bold: bool) -> Vec<(char, f64)> {
+    let face = face(bold);
+    let em = f64::from(face.units_per_em().unwrap_or(1.0));
+    let mut x = 0.0;
+    let mut places = Vec::with_capacity(text.len());
+    for character in text.chars() {
+        let glyph = face.glyph_id(character);
+        if let Some(outline) = face.outline(glyph) {
+            places.push((character, (x + f64::from(outline.bounds.min.x)) / em));
+        }
+        x += f64::from(face.h_advance_unscaled(glyph));
+    }
+    places
+}
+
+/// Width of `text` in layout units at this em.
+pub fn width(text: &str, size: f64, bold: bool) -> f64 {
+    let face = face(bold);
+    let advances = text
+        .chars()
+        .map(|character| f64::from(face.h_advance_unscaled(face.glyph_id(character))));
+    advances.sum::<f64>() / f64::from(face.units_per_em().unwrap_or(1.0)) * size
+}
+
+/// Breaks `text` into lines of at most `room`, at blanks; a word that is longer than a line stays whole.
+pub fn wrap(text: &str, size: f64, bold: bool, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(&format!("{line} {word}"), size, bold) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+/// `text`, cut with `…` where it is longer than `room`.
+pub fn cut(text: &str, size: f64, room: f64) -> String {
+    if width(text, size, false) <= room {
+        return text.to_string();
+    }
+    let mut kept: String = text.to_string();
+    while kept.pop().is_some() {
+        let candidate = format!("{}…", kept.trim_end());
+        if width(&candidate, size, false) <= room {
+            return candidate;
+        }
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_grow_with_text_size_and_weight() {
+        assert!(width("wide", 12.0, false) > width("wid", 12.0, false));
+        assert!((width("wide", 24.0, false) - 2.0 * width("wide", 12.0, false)).abs() < 1e-9);
+        assert!(width("wide", 12.0, true) > width("wide", 12.0, false));
+    }
+
+    #[test]
+    fn long_names_are_wrapped_or_cut_to_the_room() {
+        let name = "packed with SIMD and eight threads";
+        let lines = wrap(name, 12.0, false, 100.0);
+        assert!(lines.len() > 1 && lines.iter().all(|line| width(line, 12.0, false) <= 100.0));
+        assert_eq!(lines.join(" "), name);
+        let short = cut("unbreakably_long_identifier_of_a_kernel", 12.0, 100.0);
+        assert!(short.ends_with('…') && width(&short, 12.0, false) <= 100.0);
+        assert_eq!(cut("short", 12.0, 100.0), "short");
+    }
+}

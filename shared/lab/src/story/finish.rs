@@ -1,0 +1,117 @@
+//! What a story measures and leaves behind: races, claims, charts, the document.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{Claim, Story, head};
+use crate::args::CommonArgs;
+use crate::chart::Chart;
+use crate::race::{Race, RaceResult, WallClock};
+use crate::record::{ClaimRecord, Measured};
+
+impl Story {
+    /// Runs a race under a progress bar, shows its table with bars, and records it.
+    pub fn race<O>(&mut self, race: Race<'_, O>) -> anyhow::Result<RaceResult> {
+        let bar = self.progress(race.num_calls() as u64, race.title());
+        let result = race.run_with(&mut WallClock::default(), &mut |done, name| {
+            bar.set_position(done as u64);
+            bar.set_message(name.to_string());
+        });
+        bar.finish_and_clear();
+        let result = result?;
+        self.race_result(&result);
+        Ok(result)
+    }
+
+    /// Shows and records the result of a race that ran elsewhere.
+    pub fn race_result(&mut self, result: &RaceResult) {
+        self.screen.line("");
+        for line in result.lines_painted(&|tone, text| self.screen.paint(tone, text)) {
+            self.screen.line(&format!("{}{line}", head::INDENT));
+        }
+        self.screen.line("");
+        self.document.races.push(result.clone());
+    }
+
+    /// Records a claim and shows its verdict.
+    pub fn claim(&mut self, claim: Claim<'_>) {
+        let record = ClaimRecord {
+            id: claim.id.into(),
+            claimed: claim.claimed.into(),
+            measured: Measured {
+                value: claim.value.is_finite().then_some(claim.value),
+                unit: claim.unit.into(),
+            },
+            verdict: claim.verdict,
+            note: claim.note.into(),
+        };
+        head::claim(&mut self.screen, &record);
+        self.document.claims.push(record);
+    }
+
+    /// Draws a chart (`ID.svg`, `ID.png`, `ID.chart.json`), says where it lies and returns the path of the SVG.
+    /// With `--record` the picture for reading only, the PNG, goes to `target/course/` and stays out of the tree.
+    pub fn chart(&mut self, chart: &Chart) -> anyhow::Result<PathBuf> {
+        let folder = self.out_dir();
+        let pictures = if self.args.record && self.args.out.is_none() {
+            crate::paths::out_dir(self.info.number, &CommonArgs::default())
+        } else {
+            folder.clone()
+        };
+        let path = chart.write_svg(&folder)?;
+        chart.write_png(&pictures)?;
+        let shown = crate::paths::shown(&path);
+        head::value(&mut self.screen, "chart", &shown);
+        self.document.charts.push(shown);
+        Ok(path)
+    }
+
+    /// A progress bar on stderr; hidden where stderr is not a terminal. Finish it with `finish_and_clear` before the
+    /// story goes on. Its message (`set_message`) stands at its end.
+    pub fn progress(&self, len: u64, label: &str) -> ProgressBar {
+        let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
+        let template = "   {prefix} {bar:24} {pos}/{len} {elapsed} (left {eta}) {wide_msg}";
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+        bar.set_prefix(label.to_string());
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+        bar
+    }
+
+    /// Ends the story: the claims, where the charts and figures lie, and the document for machines.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        let figures = self.document.write(&self.out_dir())?;
+        self.screen.line("");
+        head::rule(&mut self.screen, "━");
+        if !self.document.claims.is_empty() {
+            let said =
+                |claim: &ClaimRecord| format!("{} {}", claim.id, head::verdict(claim.verdict).0);
+            let claims = self
+                .document
+                .claims
+                .iter()
+                .map(said)
+                .collect::<Vec<_>>()
+                .join(", ");
+            head::value(&mut self.screen, "claims", &claims);
+        }
+        if !self.document.charts.is_empty() {
+            head::value(&mut self.screen, "charts", &self.document.charts.join("\n"));
+        }
+        head::value(&mut self.screen, "figures", &crate::paths::shown(&figures));
+        head::value(
+            &mut self.screen,
+            "read on",
+            &format!("lessons/{}/README.md", self.info.folder),
+        );
+        if self.args.json {
+            crate::outln!("{}", serde_json::to_string_pretty(&self.document)?);
+        }
+        Ok(())
+    }
+}
