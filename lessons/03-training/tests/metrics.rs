@@ -238,7 +238,7 @@ fn diversity_tells_loops_from_prose() {
     assert_eq!(repetition(&prose, 2), 0.0);
     assert_eq!(distinct_n(&[&prose], 1), 1.0);
     // Ten copies of a good story are one story.
-    assert!((distinct_n(&vec![&prose; 10], 1) - 0.1).abs() < 1e-12);
+    assert!((distinct_n(&[&prose; 10], 1) - 0.1).abs() < 1e-12);
     assert_eq!(distinct_n::<Vec<&str>, &str>(&[], 2), 0.0);
 }
 

@@ -9,6 +9,7 @@
 //! The two sides want opposite things (claim D1). Training wants its samples shuffled, or the last thing read is the
 //! only thing known. Evaluation wants the order kept, or answers stand beside the wrong questions.
 
+pub mod epoch;
 pub mod evaluation;
 pub mod literature;
 pub mod stream;

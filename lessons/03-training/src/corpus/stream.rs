@@ -5,19 +5,16 @@
 //! 1. `n` decides by the story share whether the window holds stories or literature, and the how-many-eth of its kind it is.
 //! 2. A story window is filled with fresh documents, whose indices follow from its number; the last one is cut off.
 //!    The grammar never runs out, so the rest of that document is not missed.
-//! 3. A literature window is a stretch of the shuffled chapters. Each epoch shuffles the chapters and the windows anew, and
-//!    cuts at other places.
+//! 3. A literature window is a stretch of the shuffled chapters. Each epoch shuffles anew ([`epoch`](super::epoch)).
 //!
 //! Documents are parted by `<|endoftext|>`. A story window begins with one; a literature window begins anywhere.
 
-use std::cell::RefCell;
-
 use serde::{Deserialize, Serialize};
 
+use super::epoch::Epochs;
 use super::literature::Literature;
 use crate::config::TokenId;
 use crate::grammar::Grammar;
-use crate::random::Random;
 use crate::split::Split;
 use crate::tokenizer::{END_OF_TEXT_ID, Tokenizer};
 
@@ -69,23 +66,10 @@ pub struct Cursor {
 pub struct TrainingStream {
     grammar: Grammar,
     tokenizer: Tokenizer,
-    chapters: Vec<Vec<TokenId>>,
+    books: Epochs,
     options: StreamOptions,
     cursor: Cursor,
-    /// The epoch last asked for: (epoch, window length), its tokens and the order of its windows.
-    epoch: RefCell<Option<Epoch>>,
 }
-
-struct Epoch {
-    key: (u64, usize),
-    tokens: Vec<TokenId>,
-    order: Vec<u32>,
-}
-
-/// What an address of [`Random`] is for.
-const CHAPTERS: u64 = 11;
-const WINDOWS: u64 = 12;
-const OFFSET: u64 = 13;
 
 impl TrainingStream {
     /// A stream over the training split of both kinds. Without chapters, the share of literature is told as stories.
@@ -99,13 +83,13 @@ impl TrainingStream {
             .of(Split::Train)
             .map(|chapter| tokenizer.encode(&chapter.text))
             .collect();
+        let seed = (options.order == Order::Shuffled).then_some(options.seed);
         TrainingStream {
             grammar,
             tokenizer,
-            chapters,
+            books: Epochs::new(chapters, seed),
             options,
             cursor: Cursor::default(),
-            epoch: RefCell::new(None),
         }
     }
 
@@ -142,14 +126,14 @@ impl TrainingStream {
         out.clear();
         match self.source(number) {
             (true, index) => self.story_window(index, len, out),
-            (false, index) => self.literature_window(index, len, out),
+            (false, index) => self.books.window(index, len, out),
         }
         debug_assert_eq!(out.len(), len);
     }
 
     /// Whether window `number` holds stories, and the how-many-eth of its kind it is.
     pub fn source(&self, number: u64) -> (bool, u64) {
-        let share = if self.chapters.is_empty() {
+        let share = if self.books.is_empty() {
             1.0
         } else {
             self.options.story_share
@@ -192,51 +176,5 @@ impl TrainingStream {
             }
         }
         out.truncate(len);
-    }
-
-    fn literature_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
-        // Neighbouring windows share one token: the label of one's last position is the other's first input.
-        let stride = len - 1;
-        let total: usize = self.chapters.iter().map(|chapter| chapter.len() + 1).sum();
-        // One window less than fits, so that the cut can move by up to a window.
-        let per_epoch = ((total - 1) / stride).saturating_sub(1).max(1) as u64;
-        let epoch_index = index / per_epoch;
-        let mut cached = self.epoch.borrow_mut();
-        let epoch = match cached.take() {
-            Some(epoch) if epoch.key == (epoch_index, len) => epoch,
-            _ => self.make_epoch(epoch_index, len, per_epoch as usize),
-        };
-        let window = epoch.order[(index % per_epoch) as usize] as usize;
-        let tokens = epoch
-            .tokens
-            .iter()
-            .cycle()
-            .skip(window * stride % epoch.tokens.len());
-        out.extend(tokens.take(len));
-        *cached = Some(epoch);
-    }
-
-    /// All chapters of an epoch in their order, from the first cut on, and the order of the windows.
-    fn make_epoch(&self, epoch: u64, len: usize, num_windows: usize) -> Epoch {
-        let seed = self.options.seed;
-        let mut chapters: Vec<&Vec<TokenId>> = self.chapters.iter().collect();
-        let mut order: Vec<u32> = (0..num_windows as u32).collect();
-        let mut first = 0;
-        if self.options.order == Order::Shuffled {
-            Random::at(&[seed, CHAPTERS, epoch]).shuffle(&mut chapters);
-            Random::at(&[seed, WINDOWS, epoch]).shuffle(&mut order);
-            first = Random::at(&[seed, OFFSET, epoch]).below(len - 1);
-        }
-        let mut tokens = Vec::new();
-        for chapter in chapters {
-            tokens.push(END_OF_TEXT_ID);
-            tokens.extend_from_slice(chapter);
-        }
-        tokens.drain(..first.min(tokens.len() - 1));
-        Epoch {
-            key: (epoch, len),
-            tokens,
-            order,
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Forwards through the tree: random numbers to text, with the probability of every choice on record.
 
-use super::template::{Mark, Node};
+use super::mark::Mark;
+use super::template::Node;
 use super::words::{NUM_SLOTS, SLOTS};
 use crate::random::Random;
 

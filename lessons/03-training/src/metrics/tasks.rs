@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{bleu, distinct_n, repetition, rouge_l, words};
 use crate::corpus::evaluation::StoryPrompt;
@@ -54,7 +54,7 @@ pub struct Completion {
 }
 
 /// How stories came out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StoryReport {
     /// Stories told.
     pub stories: usize,
