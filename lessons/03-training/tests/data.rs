@@ -23,6 +23,11 @@ fn literature() -> &'static Literature {
     BOOKS.get_or_init(|| Literature::load(&lab::paths::data_dir().join("corpus")).unwrap())
 }
 
+fn grammar() -> &'static Grammar {
+    static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
+    GRAMMAR.get_or_init(Grammar::new)
+}
+
 fn tokenizer() -> Tokenizer {
     static VOCABULARY: OnceLock<Tokenizer> = OnceLock::new();
     let path = lab::paths::data_dir().join("stories/tokenizer.json");
@@ -45,7 +50,7 @@ fn small_stream(options: StreamOptions) -> TrainingStream {
         kept.push((title, text));
     }
     TrainingStream::new(
-        Grammar::new(),
+        grammar().clone(),
         &Literature::from_chapters(kept),
         tokenizer(),
         options,
@@ -239,9 +244,9 @@ fn training_reads_the_books_shuffled_and_anew_in_each_epoch() {
 /// Claim D1, the other side: what is evaluated keeps its order, so answers stand beside their questions.
 #[test]
 fn evaluation_keeps_the_order_of_its_documents() {
-    let (grammar, tokenizer) = (Grammar::new(), tokenizer());
+    let (grammar, tokenizer) = (grammar(), tokenizer());
     let set = Evaluation::new(
-        &grammar,
+        grammar,
         literature(),
         &tokenizer,
         Split::Test,
@@ -268,7 +273,7 @@ fn evaluation_keeps_the_order_of_its_documents() {
         stories: 60,
         ..EvalSize::SMALL
     };
-    let longer = Evaluation::new(&grammar, literature(), &tokenizer, Split::Test, longer);
+    let longer = Evaluation::new(grammar, literature(), &tokenizer, Split::Test, longer);
     assert_eq!(longer.stories[..40], set.stories[..]);
 }
 
@@ -276,7 +281,7 @@ fn evaluation_keeps_the_order_of_its_documents() {
 #[test]
 fn the_entropy_bound_is_near_four_tenths_of_a_nat() {
     let set = Evaluation::new(
-        &Grammar::new(),
+        grammar(),
         literature(),
         &tokenizer(),
         Split::Test,
@@ -303,7 +308,7 @@ fn labels_are_the_inputs_one_position_on() {
     assert_eq!(inputs[0], END_OF_TEXT_ID);
     assert_eq!(inputs[1..], labels[..127]);
     let text = tokenizer().decode(&labels[..40]);
-    let document = Grammar::new().document(42, Split::Train, 0);
+    let document = grammar().document(42, Split::Train, 0);
     assert!(
         document.text.starts_with(text.trim_end_matches('\u{fffd}')),
         "{text}"
@@ -317,7 +322,7 @@ fn story_windows_hold_whole_documents_but_for_the_last() {
         ..StreamOptions::default()
     });
     let tokenizer = tokenizer();
-    let grammar = Grammar::new();
+    let grammar = grammar();
     for window in windows(&mut stream, 5, 513) {
         let documents: Vec<&[TokenId]> = window[1..]
             .split(|&token| token == END_OF_TEXT_ID)
@@ -344,7 +349,7 @@ fn the_committed_vocabulary_is_as_configured() {
     let longest = (0..500)
         .map(|index| {
             tokenizer
-                .encode(&Grammar::new().document(1, Split::Train, index).text)
+                .encode(&grammar().document(1, Split::Train, index).text)
                 .len()
         })
         .max();
@@ -353,7 +358,7 @@ fn the_committed_vocabulary_is_as_configured() {
 
 #[test]
 fn training_a_vocabulary_twice_gives_the_same_bytes() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let texts: Vec<String> = (0..300)
         .map(|index| grammar.document(1, Split::Train, index).text)
         .collect();
@@ -460,7 +465,7 @@ fn merging_again_and_again_is_what_the_trainer_does() {
 /// Samples of the stories, to be read by a human when they change.
 #[test]
 fn sample_documents() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let mut text = String::new();
     for kind in [Kind::Plain, Kind::Chat, Kind::Questions] {
         let mut documents = (0..)

@@ -1,6 +1,7 @@
 //! The story grammar: texts are clean English, a text determines its choices, the entropy is exact, the checker sees faults.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use training::grammar::words::{SLOTS, words};
@@ -9,15 +10,20 @@ use training::grammar::{
 };
 use training::split::Split;
 
+fn grammar() -> &'static Grammar {
+    static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
+    GRAMMAR.get_or_init(Grammar::new)
+}
+
 fn documents(count: u64) -> impl Iterator<Item = training::grammar::Document> {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     (0..count).map(move |index| grammar.document(3, Split::Train, index))
 }
 
 /// The entropy bound rests on this: if two choice sequences gave one text, the text's probability would be their sum.
 #[test]
 fn a_text_has_exactly_one_derivation_and_it_is_the_one_that_made_it() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     for document in documents(3000) {
         let found = grammar.derivations(&document.text, 10);
         assert_eq!(found.len(), 1, "{}", document.text);
@@ -58,7 +64,7 @@ fn text_is_clean_english() {
 
 #[test]
 fn every_plot_word_and_kind_of_question_occurs() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     assert!(grammar.plot_names().len() >= 12);
     let mut seen: HashMap<&str, HashSet<&str>> = HashMap::new();
     let mut marks = HashSet::new();
@@ -79,7 +85,7 @@ fn every_plot_word_and_kind_of_question_occurs() {
 
 #[test]
 fn the_answer_to_a_question_stands_in_the_story() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     for index in 0..1000 {
         let item = grammar.task_item(9, Split::Test, index);
         assert!(item.prompt.ends_with("<|im_end|>\n<|im_start|>assistant\n"));
@@ -103,7 +109,7 @@ fn the_answer_to_a_question_stands_in_the_story() {
 
 #[test]
 fn an_asked_for_story_is_about_what_was_asked() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     for document in documents(2000).filter(|document| document.kind == Kind::Chat) {
         let request = document
             .text
@@ -134,7 +140,7 @@ fn an_asked_for_story_is_about_what_was_asked() {
 
 #[test]
 fn held_out_content_never_occurs_in_training() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let keys = |split, count| -> HashSet<String> {
         (0..count)
             .map(|index| content_key(&grammar.document(5, split, index).path.bindings))
@@ -152,7 +158,7 @@ fn held_out_content_never_occurs_in_training() {
 
 /// A story of which every fact is known, for the faults below.
 fn story_with(slot: &str) -> (String, String) {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let document = grammar.story(4, Split::Test, 2);
     (
         document.text,
@@ -162,7 +168,7 @@ fn story_with(slot: &str) -> (String, String) {
 
 #[track_caller]
 fn check_changed(slot: &str) {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let (text, word) = story_with(slot);
     let domain = SLOTS.iter().find(|(name, _)| *name == slot).unwrap().1;
     let start = word.as_bytes()[0];
@@ -201,7 +207,7 @@ fn a_colour_that_changes_is_a_fault() {
 
 #[test]
 fn a_story_that_does_not_end_is_a_fault() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let (text, _) = story_with("hero");
     for cut in 1..text.len() - 1 {
         let verdict = grammar.check_story(&text[..cut]);
@@ -213,7 +219,7 @@ fn a_story_that_does_not_end_is_a_fault() {
 
 #[test]
 fn another_story_than_the_asked_for_one_is_a_fault() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let document = documents(100)
         .find(|document| document.kind == Kind::Chat)
         .unwrap();
@@ -251,7 +257,7 @@ fn documents_are_drawn_with_the_probabilities_on_record() {
 proptest! {
     #[test]
     fn the_checker_takes_any_text_without_panic(text in ".{0,200}", cut in 0usize..400, index in 0u64..200) {
-        let grammar = Grammar::new();
+        let grammar = grammar();
         let story = grammar.document(1, Split::Train, index).text;
         let cut = (0..=cut.min(story.len())).rev().find(|cut| story.is_char_boundary(*cut)).unwrap();
         let mixed = format!("{}{text}", &story[..cut]);
@@ -264,7 +270,7 @@ proptest! {
 
     #[test]
     fn the_same_address_gives_the_same_document(seed in any::<u64>(), index in any::<u64>()) {
-        let grammar = Grammar::new();
+        let grammar = grammar();
         let once = grammar.document(seed, Split::Train, index);
         prop_assert_eq!(&once, &grammar.document(seed, Split::Train, index));
         prop_assert!(once.kind != Kind::Plain || !once.text.contains(IM_START));

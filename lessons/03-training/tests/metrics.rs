@@ -1,6 +1,7 @@
 //! The metrics: each token scored once, overlap equal to the usual packages, baselines that are distributions.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -16,6 +17,11 @@ use training::ngram::{MAX_ORDER, Ngram};
 use training::split::Split;
 
 const VOCAB: usize = 11;
+
+fn grammar() -> &'static Grammar {
+    static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
+    GRAMMAR.get_or_init(Grammar::new)
+}
 
 fn tokens(ids: &[u32]) -> Vec<TokenId> {
     ids.iter().map(|&id| TokenId(id)).collect()
@@ -268,21 +274,21 @@ fn task_accuracy_is_by_kind_and_exact() {
 
 #[test]
 fn the_grammar_itself_tells_perfect_stories_and_a_cut_one_is_faulty() {
-    let grammar = Grammar::new();
+    let grammar = grammar();
     let prompts: Vec<StoryPrompt> =
-        training::corpus::evaluation::story_prompts(&grammar, Split::Test, 20);
-    let perfect = story_report(&grammar, &prompts, |prompt| Completion {
+        training::corpus::evaluation::story_prompts(grammar, Split::Test, 20);
+    let perfect = story_report(grammar, &prompts, |prompt| Completion {
         text: prompt.reference.clone(),
         ended: true,
     });
     assert_eq!(perfect.consistent, 1.0, "{:?}", perfect.faults);
     assert!((perfect.bleu - 1.0).abs() < 1e-9 && (perfect.rouge_l - 1.0).abs() < 1e-9);
-    let cut = story_report(&grammar, &prompts, |prompt| Completion {
+    let cut = story_report(grammar, &prompts, |prompt| Completion {
         text: prompt.reference[..prompt.reference.len() - 30].to_string(),
         ended: true,
     });
     assert_eq!(cut.consistent, 0.0);
-    let endless = story_report(&grammar, &prompts, |prompt| Completion {
+    let endless = story_report(grammar, &prompts, |prompt| Completion {
         text: prompt.reference.clone(),
         ended: false,
     });
