@@ -48,12 +48,29 @@ impl Batch {
 
     /// One text in which every token sees all before it; nothing to predict.
     pub fn text(tokens: &[TokenId]) -> Self {
+        Self::texts(&[tokens], tokens.len())
+    }
+
+    /// Texts in which every token sees all before it, filled up to one length; nothing to predict.
+    ///
+    /// # Panics
+    /// When a text is longer than `seq_len`.
+    pub fn texts<W: AsRef<[TokenId]>>(texts: &[W], seq_len: usize) -> Self {
+        let mut inputs = Vec::with_capacity(texts.len() * seq_len);
+        for (index, text) in texts.iter().enumerate() {
+            inputs.extend_from_slice(text.as_ref());
+            assert!(
+                inputs.len() <= (index + 1) * seq_len,
+                "text {index} is longer than {seq_len}"
+            );
+            inputs.resize((index + 1) * seq_len, END_OF_TEXT);
+        }
         Self {
-            batch_size: 1,
-            seq_len: tokens.len(),
-            inputs: tokens.to_vec(),
+            batch_size: texts.len(),
+            seq_len,
+            starts: vec![0; inputs.len()].into(),
+            inputs,
             targets: Vec::new(),
-            starts: vec![0; tokens.len()].into(),
         }
     }
 

@@ -44,6 +44,9 @@ pub enum CheckpointError {
 pub struct Progress {
     /// Steps done.
     pub step: u64,
+    /// Steps that the optimizer's moments have seen; more than `step` in a run that continued another. (Absent: as many.)
+    #[serde(default)]
+    pub optimizer_steps: Option<u64>,
     /// Tokens trained on.
     pub tokens: u64,
     /// Where the corpus goes on, in its own words.
@@ -78,7 +81,11 @@ pub fn save(folder: &Path, trainer: &Trainer, progress: &Progress) -> Result<(),
     let mut arrays: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
     let mut add = |name: String, array: &ArrayD<f32>| {
         let slice = array.as_slice().expect("arrays of a run are row-major");
-        arrays.push((name, array.shape().to_vec(), bytemuck::cast_slice(slice).to_vec()));
+        arrays.push((
+            name,
+            array.shape().to_vec(),
+            bytemuck::cast_slice(slice).to_vec(),
+        ));
     };
     for (index, (name, tensor)) in trainer.model.parameters().into_iter().enumerate() {
         add(format!("weight.{name}"), &tensor.value());
@@ -86,7 +93,8 @@ pub fn save(folder: &Path, trainer: &Trainer, progress: &Progress) -> Result<(),
         add(format!("second.{name}"), &state.second_moments[index]);
     }
     let views = arrays.iter().map(|(name, shape, bytes)| {
-        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).expect("shape and bytes agree");
+        let view =
+            TensorView::new(Dtype::F32, shape.clone(), bytes).expect("shape and bytes agree");
         (name, view)
     });
     let progress = serde_json::to_string(progress).expect("progress is plain data");
@@ -106,16 +114,29 @@ pub fn load(folder: &Path, trainer: &mut Trainer) -> Result<Option<Progress>, Ch
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(CheckpointError::File { path, source }),
     };
-    let refuse = |found: String| CheckpointError::Content { path: path.clone(), found };
+    let refuse = |found: String| CheckpointError::Content {
+        path: path.clone(),
+        found,
+    };
     let file = SafeTensors::deserialize(&bytes).map_err(|error| refuse(error.to_string()))?;
-    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| refuse(error.to_string()))?;
-    let text = header.metadata().as_ref().and_then(|map| map.get("progress"));
+    let (_, header) =
+        SafeTensors::read_metadata(&bytes).map_err(|error| refuse(error.to_string()))?;
+    let text = header
+        .metadata()
+        .as_ref()
+        .and_then(|map| map.get("progress"));
     let text = text.ok_or_else(|| refuse("no progress in its header".into()))?;
-    let progress: Progress = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
+    let progress: Progress =
+        serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
     let read = |name: String, like: &[usize]| {
-        let view = file.tensor(&name).map_err(|error| refuse(format!("{name}: {error}")))?;
+        let view = file
+            .tensor(&name)
+            .map_err(|error| refuse(format!("{name}: {error}")))?;
         if view.dtype() != Dtype::F32 || view.shape() != like {
-            return Err(refuse(format!("{name}: shape {:?} instead of {like:?}", view.shape())));
+            return Err(refuse(format!(
+                "{name}: shape {:?} instead of {like:?}",
+                view.shape()
+            )));
         }
         let data = bytemuck::pod_collect_to_vec::<u8, f32>(view.data());
         Ok(ArrayD::from_shape_vec(IxDyn(like), data).expect("shape was checked"))
@@ -133,7 +154,7 @@ pub fn load(folder: &Path, trainer: &mut Trainer) -> Result<Option<Progress>, Ch
         tensor.update(|value| value.assign(&weight));
     }
     let state = AdamWState {
-        steps: progress.step,
+        steps: progress.optimizer_steps.unwrap_or(progress.step),
         first_moments,
         second_moments,
     };
@@ -148,7 +169,10 @@ pub fn load(folder: &Path, trainer: &mut Trainer) -> Result<Option<Progress>, Ch
 /// # Errors
 /// When the file system refuses.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
-    let fail = |source| CheckpointError::File { path: path.to_owned(), source };
+    let fail = |source| CheckpointError::File {
+        path: path.to_owned(),
+        source,
+    };
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     let beside = PathBuf::from(beside);

@@ -235,6 +235,35 @@ impl Llama {
         value
     }
 
+    /// The logits after the last token of each text, without a tape. Shape `[texts, vocab_size]`.
+    ///
+    /// Shorter texts are filled up behind their end, where none of their tokens looks. Cost: all tokens of all texts go
+    /// through all layers; the head is computed for the last ones only.
+    pub fn last_logits<W: AsRef<[TokenId]>>(&self, texts: &[W]) -> ArrayD<f32> {
+        let longest = texts
+            .iter()
+            .map(|text| text.as_ref().len())
+            .max()
+            .unwrap_or(0);
+        let batch = Batch::texts(texts, longest);
+        let width = self.config.hidden_size;
+        let logits = no_grad(|| {
+            let hidden = self.hidden(&batch);
+            let hidden = hidden.value();
+            let hidden = hidden.as_slice().expect("values are row-major");
+            let last = texts.iter().enumerate().flat_map(|(index, text)| {
+                let row = index * longest + text.as_ref().len() - 1;
+                &hidden[row * width..][..width]
+            });
+            let last = last.copied().collect();
+            let last = ArrayD::from_shape_vec(IxDyn(&[texts.len(), width]), last);
+            let last = Tensor::new(last.expect("one row for each text"));
+            ops::linear(&self.pool, &last, self.head_weight())
+        });
+        let value = logits.value().clone();
+        value
+    }
+
     /// The matrix that turns hidden rows into logits, `[vocab_size, hidden_size]`.
     pub fn head_weight(&self) -> &Tensor {
         self.head.as_ref().unwrap_or(&self.embedding)

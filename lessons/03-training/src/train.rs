@@ -3,20 +3,23 @@
 use crate::batch::Batch;
 use crate::checkpoint::{self, CurvePoint, Progress, write_whole};
 use crate::config::{LlamaConfig, TokenId};
-use crate::corpus::{
-    Cursor, EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream,
-    train_tokenizer,
-};
 use crate::corpus::evaluation::EvalSize;
+use crate::corpus::{
+    Cursor, EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream, train_tokenizer,
+};
+use crate::eval::{count_ngrams, ngram_nats};
 use crate::export::{read_folder, write_folder};
 use crate::grammar::Grammar;
+use crate::metrics::perplexity::surprise;
 use crate::model::Llama;
+use crate::ngram::MAX_ORDER;
 use crate::split::Split;
 use crate::tokenizer::Tokenizer;
 use crate::trainer::{Schedule, StepReport, Trainer};
 use anyhow::{Context, Result, bail};
 use layout::pool::Pool;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,15 +39,16 @@ pub struct RunOptions {
     pub seed: u64,
     /// Threads.
     pub num_threads: usize,
-    /// Steps between two held-out measurements.
+    /// Steps between two held-out measurements, each followed by a checkpoint.
     pub eval_every: u64,
-    /// Steps between two checkpoints.
-    pub checkpoint_every: u64,
     /// Go on from the last checkpoint in `out`.
     pub resume: bool,
-    /// Start from a trained folder instead of random weights: new moments, a new warm-up, and the corpus from where that
-    /// run left it.
+    /// Start from a trained folder instead of random weights: a new warm-up, and the corpus from where that run left it.
+    /// With its last checkpoint in the folder, weights in f32 and moments go on; without, weights start from bf16 and
+    /// moments from zero.
     pub continue_from: Option<PathBuf>,
+    /// A vocabulary to use instead of training one.
+    pub tokenizer: Option<PathBuf>,
     /// Where the literature lies.
     pub corpus: PathBuf,
     /// The command line, for the record.
@@ -66,6 +70,21 @@ pub struct TrainingRecord {
     pub runs: Vec<RunRecord>,
     /// Held-out figures along the way, over all runs.
     pub curve: Vec<CurvePoint>,
+    /// The same held-out text under n-gram models that counted the same corpus: their curve.
+    pub baselines: Vec<BaselinePoint>,
+    /// The least that any model can reach on the held-out stories of the curve, in nats per token.
+    pub entropy_bound: f64,
+}
+
+/// What n-gram models of order 1, 2 and 3 reach after counting some tokens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BaselinePoint {
+    /// Tokens counted.
+    pub tokens: u64,
+    /// Held-out nats per token of stories, by order - 1.
+    pub stories: Vec<f64>,
+    /// Held-out nats per token of literature, by order - 1.
+    pub literature: Vec<f64>,
 }
 
 /// One run of a [`TrainingRecord`].
@@ -104,21 +123,38 @@ pub enum Event<'a> {
 
 /// Trains until the schedule's tokens are read, and writes the folder.
 ///
+/// `watch` sees every event and may stop the run there and then, as a power cut would; `None` is returned in that case.
+///
 /// # Errors
 /// When a file can not be read or written, or the folder belongs to another run.
-pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<TrainingRecord> {
+pub fn run(
+    options: &RunOptions,
+    mut watch: impl FnMut(Event<'_>) -> ControlFlow<()>,
+) -> Result<Option<TrainingRecord>> {
     let started = Instant::now();
     let out = &options.out;
     std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
     if !options.resume && out.join(checkpoint::FILE_NAME).exists() {
-        bail!("{}: expected an empty folder, found a checkpoint; add --resume or choose another --out", out.display());
+        bail!(
+            "{}: expected an empty folder, found a checkpoint; add --resume or choose another --out",
+            out.display()
+        );
     }
     let grammar = Grammar::new();
     let literature = Literature::load(&options.corpus)?;
-    let earlier = options.continue_from.as_deref().map(read_record).transpose()?;
+    let earlier = options
+        .continue_from
+        .as_deref()
+        .map(read_record)
+        .transpose()?;
     let tokenizer = find_tokenizer(options, &grammar, &literature)?;
     tokenizer.save(&out.join("tokenizer.json"))?;
-    let size = EvalSize { stories: 60, chapters: 4, tasks: 0, prompts: 0 };
+    let size = EvalSize {
+        stories: 60,
+        chapters: 4,
+        tasks: 0,
+        prompts: 0,
+    };
     let held_out = Evaluation::new(&grammar, &literature, &tokenizer, Split::Validation, size);
 
     let pool = Arc::new(Pool::new(options.num_threads));
@@ -127,9 +163,22 @@ pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<Tra
         None => Llama::new(options.config.clone(), options.seed, pool),
     };
     let mut trainer = Trainer::new(model, options.schedule.clone());
-    let mut stream = TrainingStream::new(grammar, &literature, tokenizer, options.stream.clone());
+    let mut stream = TrainingStream::new(
+        grammar,
+        &literature,
+        tokenizer.clone(),
+        options.stream.clone(),
+    );
+    if let Some(folder) = &options.continue_from
+        && checkpoint::load(folder, &mut trainer)?.is_some()
+    {
+        // The schedule begins anew; the moments do not.
+        trainer.step = 0;
+    }
     if let Some(record) = &earlier {
-        stream.seek(Cursor { windows: record.windows });
+        stream.seek(Cursor {
+            windows: record.windows,
+        });
     }
     let mut curve = Vec::new();
     let mut seconds_before = 0.0;
@@ -144,9 +193,7 @@ pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<Tra
 
     let schedule = &options.schedule;
     let tokens_before = earlier.as_ref().map_or(0, |record| record.tokens);
-    // The mean loss between two measurements. An interrupted run forgets its part of the mean, so checkpoints are
-    // written only where the mean starts anew or never leaves the process: right after a measurement, or the sums
-    // would have to be saved as well.
+    // The mean loss between two measurements; it starts anew at each checkpoint, so it need not be in it.
     let (mut loss_sum, mut loss_steps) = (0.0, 0);
     while trainer.step < schedule.num_steps() {
         let windows = stream.next_batch(schedule.batch_size, schedule.seq_len + 1);
@@ -154,7 +201,9 @@ pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<Tra
         let report = trainer.train(&Batch::windows(&windows))?;
         loss_sum += report.loss;
         loss_steps += 1;
-        watch(Event::Step(report));
+        if watch(Event::Step(report)).is_break() {
+            return Ok(None);
+        }
         let is_last = trainer.step == schedule.num_steps();
         if trainer.step.is_multiple_of(options.eval_every) || is_last {
             curve.push(CurvePoint {
@@ -166,12 +215,14 @@ pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<Tra
                 learning_rate: report.learning_rate,
             });
             (loss_sum, loss_steps) = (0.0, 0);
-            watch(Event::Measured(curve.last().expect("just pushed")));
             write_curve(out, &curve)?;
-        }
-        if loss_steps == 0 && (trainer.step.is_multiple_of(options.checkpoint_every) || is_last) {
+            let point = curve.last().expect("just pushed");
+            if watch(Event::Measured(point)).is_break() {
+                return Ok(None);
+            }
             let progress = Progress {
                 step: trainer.step,
+                optimizer_steps: Some(trainer.optimizer().state().steps),
                 tokens: tokens_before + trainer.step * schedule.tokens_per_step(),
                 cursor: serde_json::to_value(stream.cursor())?,
                 curve: curve.clone(),
@@ -179,7 +230,9 @@ pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<Tra
             checkpoint::save(out, &trainer, &progress)?;
             let seconds = seconds_before + started.elapsed().as_secs_f64();
             write_whole(&out.join(CLOCK_FILE), format!("{seconds:.1}\n").as_bytes())?;
-            watch(Event::Saved(trainer.step));
+            if watch(Event::Saved(trainer.step)).is_break() {
+                return Ok(None);
+            }
         }
     }
 
@@ -201,14 +254,24 @@ pub fn run(options: &RunOptions, mut watch: impl FnMut(Event<'_>)) -> Result<Tra
         windows: 0,
         runs: Vec::new(),
         curve: Vec::new(),
+        baselines: Vec::new(),
+        entropy_bound: 0.0,
     });
     record.tokens += tokens;
     record.windows = stream.cursor().windows;
     record.runs.push(this);
     record.curve.extend(curve);
+    record.entropy_bound = held_out.story_bound();
+    record.baselines = baselines(
+        &literature,
+        &tokenizer,
+        &options.stream,
+        record.tokens,
+        &held_out,
+    );
     let text = serde_json::to_string_pretty(&record)? + "\n";
     write_whole(&out.join("training.json"), text.as_bytes())?;
-    Ok(record)
+    Ok(Some(record))
 }
 
 /// Reads `training.json` of a folder.
@@ -228,11 +291,42 @@ fn find_tokenizer(
     literature: &Literature,
 ) -> Result<Tokenizer> {
     let own = options.out.join("tokenizer.json");
-    match &options.continue_from {
-        Some(folder) => Ok(Tokenizer::load(&folder.join("tokenizer.json"))?),
-        None if options.resume && own.exists() => Ok(Tokenizer::load(&own)?),
-        None => Ok(train_tokenizer(grammar, literature)?),
+    match (&options.continue_from, &options.tokenizer) {
+        (Some(folder), _) => Ok(Tokenizer::load(&folder.join("tokenizer.json"))?),
+        (None, _) if options.resume && own.exists() => Ok(Tokenizer::load(&own)?),
+        (None, Some(file)) => Ok(Tokenizer::load(file)?),
+        (None, None) => Ok(train_tokenizer(grammar, literature)?),
     }
+}
+
+/// N-grams counted over the training stream, measured each time that the tokens have doubled, and at the end.
+fn baselines(
+    literature: &Literature,
+    tokenizer: &Tokenizer,
+    options: &StreamOptions,
+    tokens: u64,
+    held_out: &Evaluation,
+) -> Vec<BaselinePoint> {
+    let mut points = Vec::new();
+    let mut next = 16_384;
+    count_ngrams(literature, tokenizer, options, tokens, |ngram| {
+        let counted = ngram.num_tokens();
+        if counted < next.min(tokens) {
+            return;
+        }
+        next = 2 * counted;
+        let nats = |documents: &[EvalDocument]| {
+            (1..=MAX_ORDER)
+                .map(|order| ngram_nats(ngram, documents, order))
+                .collect()
+        };
+        points.push(BaselinePoint {
+            tokens: counted,
+            stories: nats(&held_out.stories),
+            literature: nats(&held_out.literature),
+        });
+    });
+    points
 }
 
 /// Mean cross entropy of documents, each token scored once, in windows that do not overlap; the first token of a document
@@ -251,19 +345,12 @@ pub fn nats_per_token(model: &Llama, documents: &[EvalDocument], max_tokens: usi
             let logits = logits.as_slice().expect("logits are row-major");
             let targets = &document.tokens[first + 1..=last];
             for (row, target) in logits.chunks_exact(vocab_size).zip(targets) {
-                nats += f64::from(cross_entropy(row, *target));
+                nats += surprise(row, *target);
             }
             scored += last - first;
         }
     }
     nats / scored.max(1) as f64
-}
-
-/// The cross entropy of one row of logits in nats.
-fn cross_entropy(logits: &[f32], target: TokenId) -> f32 {
-    let largest = crate::vector::max(logits);
-    let mut row = logits.to_vec();
-    largest + crate::vector::exp_and_sum(&mut row, largest).ln() - logits[target.index()]
 }
 
 /// The curve as a table that any program draws.

@@ -1,0 +1,162 @@
+//! A run that was interrupted gives the bytes of the unbroken one, and so does a run on another number of threads.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use training::LlamaConfig;
+use training::checkpoint;
+use training::corpus::StreamOptions;
+use training::train::{Event, RunOptions, TrainingRecord, run};
+use training::trainer::Schedule;
+
+fn options(out: &Path, num_threads: usize, resume: bool) -> RunOptions {
+    let data = lab::paths::data_dir();
+    let schedule = Schedule {
+        batch_size: 2,
+        seq_len: 32,
+        warmup_steps: 4,
+        ..Schedule::for_tokens(12 * 64)
+    };
+    RunOptions {
+        out: out.to_owned(),
+        config: LlamaConfig {
+            hidden_size: 32,
+            intermediate_size: 48,
+            num_layers: 2,
+            num_heads: 4,
+            num_kv_heads: 2,
+            head_dim: 8,
+            max_seq_len: 64,
+            ..LlamaConfig::stories()
+        },
+        schedule,
+        stream: StreamOptions::default(),
+        seed: 3,
+        num_threads,
+        eval_every: 4,
+        resume,
+        continue_from: None,
+        tokenizer: Some(data.join("stories/tokenizer.json")),
+        corpus: data.join("corpus"),
+        command: "a test".into(),
+        machine: "any".into(),
+    }
+}
+
+fn unbroken(out: &Path, num_threads: usize) -> TrainingRecord {
+    let record = run(&options(out, num_threads, false), |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    record.expect("nobody stopped it")
+}
+
+/// Every byte of everything that does not depend on the clock.
+#[track_caller]
+fn assert_same_bytes(a: &Path, b: &Path) {
+    for file in [
+        checkpoint::FILE_NAME,
+        "model.safetensors",
+        "config.json",
+        "tokenizer.json",
+        "curve.csv",
+    ] {
+        let (a, b) = (
+            std::fs::read(a.join(file)).unwrap(),
+            std::fs::read(b.join(file)).unwrap(),
+        );
+        assert!(a == b, "{file} differs");
+    }
+}
+
+#[test]
+fn an_interrupted_run_gives_the_bytes_of_the_unbroken_one() {
+    let (whole, broken) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    unbroken(whole.path(), 1);
+    // Killed after step 6: the steps since the checkpoint at 4 are lost and done again. Then killed once more.
+    for (resume, kill_after) in [(false, 6), (true, 9)] {
+        let stopped = run(&options(broken.path(), 1, resume), |event| match event {
+            Event::Step(report) if report.step + 1 == kill_after => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        assert!(stopped.unwrap().is_none());
+    }
+    let record = run(&options(broken.path(), 1, true), |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap()
+    .unwrap();
+    assert_same_bytes(whole.path(), broken.path());
+    assert_eq!(record.tokens, 12 * 64);
+    assert_eq!(
+        record.curve.iter().map(|p| p.step).collect::<Vec<_>>(),
+        [4, 8, 12]
+    );
+}
+
+#[test]
+fn weights_do_not_depend_on_the_number_of_threads() {
+    let (one, three) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    unbroken(one.path(), 1);
+    unbroken(three.path(), 3);
+    assert_same_bytes(one.path(), three.path());
+}
+
+#[test]
+fn a_second_run_does_not_overwrite_a_checkpoint_by_accident() {
+    let out = tempfile::tempdir().unwrap();
+    unbroken(out.path(), 1);
+    let error = run(
+        &options(out.path(), 1, false),
+        |_| ControlFlow::Continue(()),
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("add --resume"), "{error}");
+}
+
+#[test]
+fn a_checkpoint_of_another_shape_is_refused() {
+    let out = tempfile::tempdir().unwrap();
+    unbroken(out.path(), 1);
+    let mut other = options(out.path(), 1, true);
+    other.config.hidden_size = 40;
+    let error = run(&other, |_| ControlFlow::Continue(())).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("expected a checkpoint of this run"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_cut_off_checkpoint_is_an_error_and_not_a_panic() {
+    let out = tempfile::tempdir().unwrap();
+    unbroken(out.path(), 1);
+    let path = out.path().join(checkpoint::FILE_NAME);
+    let bytes = std::fs::read(&path).unwrap();
+    for len in [0, 7, 8, 100, bytes.len() / 2, bytes.len() - 1] {
+        std::fs::write(&path, &bytes[..len]).unwrap();
+        assert!(
+            run(&options(out.path(), 1, true), |_| ControlFlow::Continue(())).is_err(),
+            "{len} bytes"
+        );
+    }
+}
+
+#[test]
+fn a_finished_folder_is_trained_further_from_where_it_read() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let before = unbroken(first.path(), 1);
+    let further = RunOptions {
+        continue_from: Some(first.path().to_owned()),
+        ..options(second.path(), 1, false)
+    };
+    let after = run(&further, |_| ControlFlow::Continue(()))
+        .unwrap()
+        .unwrap();
+    assert_eq!(after.tokens, 2 * before.tokens);
+    assert_eq!(after.windows, 2 * before.windows);
+    assert_eq!(after.runs.len(), 2);
+    let tokens: Vec<u64> = after.curve.iter().map(|p| p.tokens).collect();
+    assert_eq!(tokens, [256, 512, 768, 1024, 1280, 1536]);
+}
