@@ -22,7 +22,10 @@ const DEFAULT_TOKENS: usize = 64;
 
 /// `generate`: the answer streams to stdout; with --json one document instead.
 pub fn generate(args: &CommonArgs, chat: bool) -> anyhow::Result<()> {
-    let text = args.prompt.as_deref().context("generate needs a text to go on from; give one with --prompt \"…\"")?;
+    let text = args
+        .prompt
+        .as_deref()
+        .context("generate needs a text to go on from; give one with --prompt \"…\"")?;
     let started = Instant::now();
     let model = Model::open(&args.model)?;
     let pool = Pool::new(args.threads());
@@ -45,16 +48,22 @@ pub fn generate(args: &CommonArgs, chat: bool) -> anyhow::Result<()> {
     let mut token_ms = Vec::new();
     let mut last = begun;
     let mut answer = String::new();
-    let generation = model.generate(&mut state, &pool, &prompt, args.tokens.unwrap_or(DEFAULT_TOKENS), &mut |token| {
-        let now = Instant::now();
-        token_ms.push((now - last).as_secs_f64() * 1e3);
-        last = now;
-        let piece = stream.push(token);
-        answer.push_str(piece);
-        if !args.json {
-            term::print(piece);
-        }
-    })?;
+    let generation = model.generate(
+        &mut state,
+        &pool,
+        &prompt,
+        args.tokens.unwrap_or(DEFAULT_TOKENS),
+        &mut |token| {
+            let now = Instant::now();
+            token_ms.push((now - last).as_secs_f64() * 1e3);
+            last = now;
+            let piece = stream.push(token);
+            answer.push_str(piece);
+            if !args.json {
+                term::print(piece);
+            }
+        },
+    )?;
     let total = begun.elapsed();
     let rest = stream.finish();
     answer.push_str(rest);
@@ -100,18 +109,33 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     let pool = Pool::new(args.threads());
     let mut evaluator = Evaluator::new(&model, &pool);
-    let size = if full { EvalSize::FULL } else { EvalSize::SMALL };
+    let size = if full {
+        EvalSize::FULL
+    } else {
+        EvalSize::SMALL
+    };
     let data = lab::paths::data_dir();
     let fixed = training::tokenizer::Tokenizer::load(&data.join("stories/tokenizer.json"))?;
     let literature = Literature::load(&data.join("corpus"))?;
     let evaluation = Evaluation::new(&Grammar::new(), &literature, &fixed, Split::Test, size);
     // The texts are the same for every model; their tokens are its own.
     let retold = |documents: &[EvalDocument]| -> anyhow::Result<Vec<EvalDocument>> {
-        let text = |document: &EvalDocument| fixed.decode(&document.tokens[1..document.tokens.len() - 1]);
-        documents.iter().map(|d| Ok(evaluator.document(&text(d), d.nats)?)).collect()
+        let text =
+            |document: &EvalDocument| fixed.decode(&document.tokens[1..document.tokens.len() - 1]);
+        documents
+            .iter()
+            .map(|d| Ok(evaluator.document(&text(d), d.nats)?))
+            .collect()
     };
-    let texts = [("stories", retold(&evaluation.stories)?), ("literature", retold(&evaluation.literature)?)];
-    let steps = texts.iter().map(|(_, documents)| documents.len()).sum::<usize>() + evaluation.tasks.len();
+    let texts = [
+        ("stories", retold(&evaluation.stories)?),
+        ("literature", retold(&evaluation.literature)?),
+    ];
+    let steps = texts
+        .iter()
+        .map(|(_, documents)| documents.len())
+        .sum::<usize>()
+        + evaluation.tasks.len();
     let bar = progress(steps as u64);
     let report = evaluator.report(&texts, &evaluation.tasks, &mut || bar.inc(1))?;
     bar.finish_and_clear();
@@ -119,7 +143,13 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
         term::print(&format!("{:#}\n", json!(report)));
         return Ok(());
     }
-    let mut table = lab::table::Table::new(&["text", "tokens", "nats per token", "perplexity", "bits per byte"]);
+    let mut table = lab::table::Table::new(&[
+        "text",
+        "tokens",
+        "nats per token",
+        "perplexity",
+        "bits per byte",
+    ]);
     for kind in ["stories", "literature"] {
         table.row([
             kind.to_owned(),
@@ -134,7 +164,10 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
     for (kind, share) in &report.by_task {
         table.row([(*kind).to_owned(), format!("{:.0} %", 100.0 * share)]);
     }
-    table.row([format!("all {}", report.questions), format!("{:.0} %", 100.0 * report.task_accuracy)]);
+    table.row([
+        format!("all {}", report.questions),
+        format!("{:.0} %", 100.0 * report.task_accuracy),
+    ]);
     term::print(&table.to_string());
     Ok(())
 }

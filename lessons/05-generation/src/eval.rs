@@ -51,7 +51,12 @@ impl<'a> Evaluator<'a> {
     /// Measures `model` on the threads of `pool`.
     pub fn new(model: &'a Model, pool: &'a Pool) -> Evaluator<'a> {
         let window = model.config.llama.max_seq_len.min(WINDOW);
-        Evaluator { model, pool, state: State::new(&model.config, window), window }
+        Evaluator {
+            model,
+            pool,
+            state: State::new(&model.config, window),
+            window,
+        }
     }
 
     /// A text of lesson 03's evaluation in this model's tokens: its end-of-text token, the text, the end-of-text token again.
@@ -59,12 +64,20 @@ impl<'a> Evaluator<'a> {
     /// # Errors
     /// No tokenizer, or one that can not spell the text.
     pub fn document(&self, text: &str, nats: Option<f64>) -> Result<EvalDocument, GenerateError> {
-        let end = self.model.config.eos_token_ids.first().or(self.model.config.bos_token_id.as_ref());
+        let end = self.model.config.eos_token_ids.first().or(self
+            .model
+            .config
+            .bos_token_id
+            .as_ref());
         let end = end.copied().unwrap_or(TokenId(0));
         let mut tokens = vec![end];
         tokens.extend(self.model.tokenizer()?.encode(text, false)?);
         tokens.push(end);
-        Ok(EvalDocument { tokens, bytes: text.len(), nats })
+        Ok(EvalDocument {
+            tokens,
+            bytes: text.len(),
+            nats,
+        })
     }
 
     /// Surprise of one document, each token scored once.
@@ -75,13 +88,29 @@ impl<'a> Evaluator<'a> {
         let (window, vocab_size) = (self.window, self.model.config.llama.vocab_size);
         let mut failed = None;
         let mut logits = |tokens: &[TokenId], out: &mut [f32]| {
-            let done = forward_all(&self.model.config, &self.model.weights, &mut self.state, self.pool, tokens, out);
+            let done = forward_all(
+                &self.model.config,
+                &self.model.weights,
+                &mut self.state,
+                self.pool,
+                tokens,
+                out,
+            );
             failed = failed.take().or(done.err());
         };
-        let score = score_document(&document.tokens, window, (window / 2).max(1), vocab_size, &mut logits);
+        let score = score_document(
+            &document.tokens,
+            window,
+            (window / 2).max(1),
+            vocab_size,
+            &mut logits,
+        );
         match failed {
             Some(error) => Err(error),
-            None => Ok(Score { bytes: document.bytes, ..score }),
+            None => Ok(Score {
+                bytes: document.bytes,
+                ..score
+            }),
         }
     }
 
@@ -92,7 +121,13 @@ impl<'a> Evaluator<'a> {
     pub fn answer(&mut self, prompt: &str, max_new_tokens: usize) -> Result<String, GenerateError> {
         let tokenizer = self.model.tokenizer()?;
         let prompt = tokenizer.encode(prompt, false)?;
-        let generation = self.model.generate(&mut self.state, self.pool, &prompt, max_new_tokens, &mut |_| {})?;
+        let generation = self.model.generate(
+            &mut self.state,
+            self.pool,
+            &prompt,
+            max_new_tokens,
+            &mut |_| {},
+        )?;
         Ok(tokenizer.decode(&generation.tokens))
     }
 
@@ -130,10 +165,11 @@ impl<'a> Evaluator<'a> {
         let mut failed = None;
         let accuracy = task_accuracy(questions, |question| {
             progress();
-            self.answer(&question.prompt, ANSWER_TOKENS).unwrap_or_else(|error| {
-                failed.get_or_insert(error);
-                String::new()
-            })
+            self.answer(&question.prompt, ANSWER_TOKENS)
+                .unwrap_or_else(|error| {
+                    failed.get_or_insert(error);
+                    String::new()
+                })
         });
         if let Some(error) = failed {
             return Err(error);

@@ -44,7 +44,12 @@ pub fn forward<'s, L: Linear>(
     let hidden_size = config.llama.hidden_size;
     let last = &state.hidden[(tokens.len() - 1) * hidden_size..][..hidden_size];
     let normed = &mut state.normed[..hidden_size];
-    rms_norm(last, &weights.norm, config.llama.rms_norm_eps as f32, normed);
+    rms_norm(
+        last,
+        &weights.norm,
+        config.llama.rms_norm_eps as f32,
+        normed,
+    );
     weights.head().matmul(pool, normed, 1, &mut state.logits);
     Ok(&state.logits)
 }
@@ -69,7 +74,13 @@ pub fn forward_all<L: Linear>(
     run_layers(config, weights, state, pool, tokens)?;
     let numbers = tokens.len() * config.llama.hidden_size;
     let normed = &mut state.normed[..numbers];
-    norm_rows(pool, &config.llama, &state.hidden[..numbers], &weights.norm, normed);
+    norm_rows(
+        pool,
+        &config.llama,
+        &state.hidden[..numbers],
+        &weights.norm,
+        normed,
+    );
     weights.head().matmul(pool, normed, tokens.len(), logits);
     Ok(())
 }
@@ -101,16 +112,31 @@ fn check(config: &ModelConfig, tokens: &[TokenId]) -> Result<(), GenerateError> 
         return Err(GenerateError::EmptyPrompt);
     }
     if tokens.len() > llama.max_seq_len {
-        return Err(GenerateError::PromptTooLong { prompt_tokens: tokens.len(), max_seq_len: llama.max_seq_len });
+        return Err(GenerateError::PromptTooLong {
+            prompt_tokens: tokens.len(),
+            max_seq_len: llama.max_seq_len,
+        });
     }
-    match tokens.iter().find(|token| token.index() >= llama.vocab_size) {
-        Some(token) => Err(GenerateError::UnknownToken { token_id: token.0, vocab_size: llama.vocab_size }),
+    match tokens
+        .iter()
+        .find(|token| token.index() >= llama.vocab_size)
+    {
+        Some(token) => Err(GenerateError::UnknownToken {
+            token_id: token.0,
+            vocab_size: llama.vocab_size,
+        }),
         None => Ok(()),
     }
 }
 
 /// One layer over the first `rows` rows of the residual stream, in place.
-pub(crate) fn run_layer<L: Linear>(config: &LlamaConfig, layer: &LayerWeights<L>, state: &mut State, pool: &Pool, rows: usize) {
+pub(crate) fn run_layer<L: Linear>(
+    config: &LlamaConfig,
+    layer: &LayerWeights<L>,
+    state: &mut State,
+    pool: &Pool,
+    rows: usize,
+) {
     let task_scores = config.group_size() * rows;
     let num_tasks = attention_tasks(pool, rows);
     // The scores of a task may not fit yet: their number depends on the threads of the pool.
@@ -147,7 +173,12 @@ pub(crate) fn run_layer<L: Linear>(config: &LlamaConfig, layer: &LayerWeights<L>
 fn norm_rows(pool: &Pool, config: &LlamaConfig, x: &[f32], weight: &[f32], out: &mut [f32]) {
     let width = config.hidden_size;
     for_each_row(pool, out, width, |row, out| {
-        rms_norm(&x[row * width..][..width], weight, config.rms_norm_eps as f32, out);
+        rms_norm(
+            &x[row * width..][..width],
+            weight,
+            config.rms_norm_eps as f32,
+            out,
+        );
     });
 }
 
@@ -156,7 +187,12 @@ fn rotate_rows(pool: &Pool, config: &LlamaConfig, rope: &RopeTable, qkv: &mut [f
     let width = config.q_size() + 2 * config.kv_size();
     for_each_row(pool, qkv, width, |position, row| {
         let (cos, sin) = rope.row(position);
-        apply_rope(&mut row[..config.q_size() + config.kv_size()], config.head_dim, cos, sin);
+        apply_rope(
+            &mut row[..config.q_size() + config.kv_size()],
+            config.head_dim,
+            cos,
+            sin,
+        );
     });
 }
 
@@ -180,7 +216,13 @@ fn attention_tasks(pool: &Pool, rows: usize) -> usize {
 
 /// Causal attention: row `i` attends to rows 0 to `i`. Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended`
 /// `[rows, num_heads head_dim]`, `scores` `[tasks, group_size rows]`.
-fn attend_rows(pool: &Pool, config: &LlamaConfig, qkv: &[f32], scores: &mut [f32], attended: &mut [f32]) {
+fn attend_rows(
+    pool: &Pool,
+    config: &LlamaConfig,
+    qkv: &[f32],
+    scores: &mut [f32],
+    attended: &mut [f32],
+) {
     let (head_dim, group_size) = (config.head_dim, config.group_size());
     let width = config.q_size() + 2 * config.kv_size();
     let rows = qkv.len() / width;
@@ -203,7 +245,18 @@ fn attend_rows(pool: &Pool, config: &LlamaConfig, qkv: &[f32], scores: &mut [f32
                     let q = &qkv[row * width..][heads.clone()];
                     // SAFETY: each row belongs to one task.
                     let out = &mut unsafe { attended.row(row) }[heads.clone()];
-                    attend_row(q, k, v, width, row + 1, group_size, 1, head_dim, scores, out);
+                    attend_row(
+                        q,
+                        k,
+                        v,
+                        width,
+                        row + 1,
+                        group_size,
+                        1,
+                        head_dim,
+                        scores,
+                        out,
+                    );
                 }
             }
         }

@@ -44,7 +44,8 @@ pub fn inverse_frequencies(head_dim: usize, theta: f64, scaling: &RopeScaling) -
                     high_freq_factor,
                     original_max_position_embeddings,
                 } => {
-                    let turns = original_max_position_embeddings as f64 * angle / std::f64::consts::TAU;
+                    let turns =
+                        original_max_position_embeddings as f64 * angle / std::f64::consts::TAU;
                     let keep = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor);
                     let keep = keep.clamp(0.0, 1.0);
                     keep * angle + (1.0 - keep) * angle / factor
@@ -113,13 +114,30 @@ pub fn attend_row(
         let group = kv_head * group_size * head_dim..(kv_head + 1) * group_size * head_dim;
         let k = &k[kv_head * head_dim..];
         let v = &v[kv_head * head_dim..];
-        lanes::dots(&q[group.clone()], head_dim, k, kv_stride, context_len, scale, scores, context_len);
+        lanes::dots(
+            &q[group.clone()],
+            head_dim,
+            k,
+            kv_stride,
+            context_len,
+            scale,
+            scores,
+            context_len,
+        );
         for weights in scores.chunks_exact_mut(context_len) {
             lanes::softmax(weights);
         }
         let out = &mut out[group];
         out.fill(0.0);
-        lanes::add_weighted(scores, context_len, v, kv_stride, context_len, head_dim, out);
+        lanes::add_weighted(
+            scores,
+            context_len,
+            v,
+            kv_stride,
+            context_len,
+            head_dim,
+            out,
+        );
     }
 }
 

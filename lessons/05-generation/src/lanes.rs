@@ -48,7 +48,15 @@ pub fn exp(x: f32) -> f32 {
     let n = shifted - ROUND;
     let r = (-n).mul_add(LN2_LOW, (-n).mul_add(LN2_HIGH, x));
     let mut sum = 1.0 / 5040.0;
-    for coefficient in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+    for coefficient in [
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+        1.0,
+        1.0,
+    ] {
         sum = r.mul_add(sum, coefficient);
     }
     let power_of_two = f32::from_bits((shifted.to_bits() << 23).wrapping_add(1.0f32.to_bits()));
@@ -141,10 +149,17 @@ fn softmax_plain(scores: &mut [f32]) {
     let mut largest = [f32::NEG_INFINITY; LANES];
     for chunk in chunks {
         for l in 0..LANES {
-            largest[l] = if chunk[l] > largest[l] { chunk[l] } else { largest[l] };
+            largest[l] = if chunk[l] > largest[l] {
+                chunk[l]
+            } else {
+                largest[l]
+            };
         }
     }
-    let max = largest.iter().chain(rest).fold(f32::NEG_INFINITY, |max, x| max.max(*x));
+    let max = largest
+        .iter()
+        .chain(rest)
+        .fold(f32::NEG_INFINITY, |max, x| max.max(*x));
 
     let (chunks, rest) = scores.as_chunks_mut::<LANES>();
     let mut lanes = [0.0f32; LANES];
@@ -200,7 +215,15 @@ for_each_isa! {
 
 /// Asserts the shapes of [`dots`]; returns the number of queries.
 #[inline(always)]
-fn check_dots(q: &[f32], head_dim: usize, keys: &[f32], key_stride: usize, num_keys: usize, scores: &[f32], score_stride: usize) -> usize {
+fn check_dots(
+    q: &[f32],
+    head_dim: usize,
+    keys: &[f32],
+    key_stride: usize,
+    num_keys: usize,
+    scores: &[f32],
+    score_stride: usize,
+) -> usize {
     let num_queries = q.len() / head_dim;
     assert_eq!(q.len(), num_queries * head_dim);
     assert!(last_end(num_keys, key_stride, head_dim) <= keys.len());
@@ -211,12 +234,33 @@ fn check_dots(q: &[f32], head_dim: usize, keys: &[f32], key_stride: usize, num_k
 /// Where the last of `count` pieces ends, which begin `stride` apart and are `len` long.
 #[inline(always)]
 fn last_end(count: usize, stride: usize, len: usize) -> usize {
-    if count == 0 { 0 } else { (count - 1) * stride + len }
+    if count == 0 {
+        0
+    } else {
+        (count - 1) * stride + len
+    }
 }
 
 #[inline(always)]
-fn dots_plain(q: &[f32], head_dim: usize, keys: &[f32], key_stride: usize, num_keys: usize, scale: f32, scores: &mut [f32], score_stride: usize) {
-    let num_queries = check_dots(q, head_dim, keys, key_stride, num_keys, scores, score_stride);
+fn dots_plain(
+    q: &[f32],
+    head_dim: usize,
+    keys: &[f32],
+    key_stride: usize,
+    num_keys: usize,
+    scale: f32,
+    scores: &mut [f32],
+    score_stride: usize,
+) {
+    let num_queries = check_dots(
+        q,
+        head_dim,
+        keys,
+        key_stride,
+        num_keys,
+        scores,
+        score_stride,
+    );
     for j in 0..num_keys {
         let (k_chunks, k_rest) = keys[j * key_stride..][..head_dim].as_chunks::<LANES>();
         for h in 0..num_queries {
@@ -250,7 +294,15 @@ for_each_isa! {
 
 /// Asserts the shapes of [`add_weighted`]; returns the number of queries.
 #[inline(always)]
-fn check_add_weighted(weights: &[f32], weight_stride: usize, values: &[f32], value_stride: usize, num_values: usize, head_dim: usize, out: &[f32]) -> usize {
+fn check_add_weighted(
+    weights: &[f32],
+    weight_stride: usize,
+    values: &[f32],
+    value_stride: usize,
+    num_values: usize,
+    head_dim: usize,
+    out: &[f32],
+) -> usize {
     let num_queries = out.len() / head_dim;
     assert_eq!(out.len(), num_queries * head_dim);
     assert!(last_end(num_values, value_stride, head_dim) <= values.len());
@@ -259,8 +311,24 @@ fn check_add_weighted(weights: &[f32], weight_stride: usize, values: &[f32], val
 }
 
 #[inline(always)]
-fn add_weighted_plain(weights: &[f32], weight_stride: usize, values: &[f32], value_stride: usize, num_values: usize, head_dim: usize, out: &mut [f32]) {
-    let num_queries = check_add_weighted(weights, weight_stride, values, value_stride, num_values, head_dim, out);
+fn add_weighted_plain(
+    weights: &[f32],
+    weight_stride: usize,
+    values: &[f32],
+    value_stride: usize,
+    num_values: usize,
+    head_dim: usize,
+    out: &mut [f32],
+) {
+    let num_queries = check_add_weighted(
+        weights,
+        weight_stride,
+        values,
+        value_stride,
+        num_values,
+        head_dim,
+        out,
+    );
     for h in 0..num_queries {
         let out = &mut out[h * head_dim..][..head_dim];
         for j in 0..num_values {
@@ -300,8 +368,25 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn dots(q: &[f32], head_dim: usize, keys: &[f32], key_stride: usize, num_keys: usize, scale: f32, scores: &mut [f32], score_stride: usize) {
-        let num_queries = check_dots(q, head_dim, keys, key_stride, num_keys, scores, score_stride);
+    pub(super) fn dots(
+        q: &[f32],
+        head_dim: usize,
+        keys: &[f32],
+        key_stride: usize,
+        num_keys: usize,
+        scale: f32,
+        scores: &mut [f32],
+        score_stride: usize,
+    ) {
+        let num_queries = check_dots(
+            q,
+            head_dim,
+            keys,
+            key_stride,
+            num_keys,
+            scores,
+            score_stride,
+        );
         let scale = _mm512_set1_ps(scale);
         // Sixteen keys are taken from memory once and stay in the first-level cache for the other queries.
         for first in (0..num_keys).step_by(LANES) {
@@ -331,7 +416,12 @@ mod x86 {
     /// `count` keys of `q.len()` numbers stand `key_stride` apart in `keys`.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    unsafe fn dots_of_16<const CHUNKS: usize>(q: &[f32], keys: &[f32], key_stride: usize, count: usize) -> __m512 {
+    unsafe fn dots_of_16<const CHUNKS: usize>(
+        q: &[f32],
+        keys: &[f32],
+        key_stride: usize,
+        count: usize,
+    ) -> __m512 {
         let chunks = if CHUNKS == 0 { q.len() / LANES } else { CHUNKS };
         let rest = if CHUNKS == 0 { q.len() % LANES } else { 0 };
         let mut acc = [_mm512_setzero_ps(); LANES];
@@ -395,8 +485,24 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn add_weighted(weights: &[f32], weight_stride: usize, values: &[f32], value_stride: usize, num_values: usize, head_dim: usize, out: &mut [f32]) {
-        let num_queries = check_add_weighted(weights, weight_stride, values, value_stride, num_values, head_dim, out);
+    pub(super) fn add_weighted(
+        weights: &[f32],
+        weight_stride: usize,
+        values: &[f32],
+        value_stride: usize,
+        num_values: usize,
+        head_dim: usize,
+        out: &mut [f32],
+    ) {
+        let num_queries = check_add_weighted(
+            weights,
+            weight_stride,
+            values,
+            value_stride,
+            num_values,
+            head_dim,
+            out,
+        );
         let mut h = 0;
         while h < num_queries {
             let heads = (num_queries - h).min(4);
@@ -460,13 +566,22 @@ mod x86 {
         /// `REGISTERS` registers wide, the last of them in `last_lanes`.
         #[target_feature(enable = "avx512f")]
         unsafe fn add<const HEADS: usize, const REGISTERS: usize>(&self) {
-            let mask = |r: usize| if r + 1 == REGISTERS { self.last_lanes } else { !0 };
+            let mask = |r: usize| {
+                if r + 1 == REGISTERS {
+                    self.last_lanes
+                } else {
+                    !0
+                }
+            };
             let mut acc = [[_mm512_setzero_ps(); REGISTERS]; HEADS];
             // SAFETY: see above; masked lanes are neither read nor written.
             unsafe {
                 for (h, acc) in acc.iter_mut().enumerate() {
                     for (r, acc) in acc.iter_mut().enumerate() {
-                        *acc = _mm512_maskz_loadu_ps(mask(r), self.out.add(h * self.head_dim + r * LANES));
+                        *acc = _mm512_maskz_loadu_ps(
+                            mask(r),
+                            self.out.add(h * self.head_dim + r * LANES),
+                        );
                     }
                 }
                 for j in 0..self.num_values {
@@ -484,7 +599,11 @@ mod x86 {
                 }
                 for (h, acc) in acc.iter().enumerate() {
                     for (r, acc) in acc.iter().enumerate() {
-                        _mm512_mask_storeu_ps(self.out.add(h * self.head_dim + r * LANES), mask(r), *acc);
+                        _mm512_mask_storeu_ps(
+                            self.out.add(h * self.head_dim + r * LANES),
+                            mask(r),
+                            *acc,
+                        );
                     }
                 }
             }
@@ -548,13 +667,25 @@ mod tests {
                         .into_iter()
                         .map(|isa| {
                             let mut scores = vec![0.0; num_queries * num_keys];
-                            dots_on(isa, &q, head_dim, &k, stride, num_keys, 0.3, &mut scores, num_keys);
+                            dots_on(
+                                isa,
+                                &q,
+                                head_dim,
+                                &k,
+                                stride,
+                                num_keys,
+                                0.3,
+                                &mut scores,
+                                num_keys,
+                            );
                             let raw = bits(&scores);
                             if num_keys > 0 {
                                 scores.chunks_mut(num_keys).for_each(|s| softmax_on(isa, s));
                             }
                             let mut out = numbers(num_queries * head_dim, 4);
-                            add_weighted_on(isa, &scores, num_keys, &v, stride, num_keys, head_dim, &mut out);
+                            add_weighted_on(
+                                isa, &scores, num_keys, &v, stride, num_keys, head_dim, &mut out,
+                            );
                             (raw, bits(&scores), bits(&out))
                         })
                         .collect();
@@ -579,7 +710,11 @@ mod tests {
                     silu_times_on(isa, &wide, &b, &mut out);
                     let mut weights = wide.clone();
                     softmax_on(isa, &mut weights);
-                    (sum_of_squares_on(isa, &a).to_bits(), bits(&out), bits(&weights))
+                    (
+                        sum_of_squares_on(isa, &a).to_bits(),
+                        bits(&out),
+                        bits(&weights),
+                    )
                 })
                 .collect();
             assert!(results.windows(2).all(|w| w[0] == w[1]), "length {len}");
@@ -594,9 +729,20 @@ mod tests {
         let v = numbers(num_keys * head_dim, 9);
         let whole = {
             let mut scores = vec![0.0; num_queries * num_keys];
-            dots(&q, head_dim, &k, head_dim, num_keys, 1.0, &mut scores, num_keys);
+            dots(
+                &q,
+                head_dim,
+                &k,
+                head_dim,
+                num_keys,
+                1.0,
+                &mut scores,
+                num_keys,
+            );
             let mut out = vec![0.0; num_queries * head_dim];
-            add_weighted(&scores, num_keys, &v, head_dim, num_keys, head_dim, &mut out);
+            add_weighted(
+                &scores, num_keys, &v, head_dim, num_keys, head_dim, &mut out,
+            );
             (bits(&scores), bits(&out))
         };
         for piece in [1, 4, 16, 20] {
@@ -604,11 +750,28 @@ mod tests {
             let mut out = vec![0.0; num_queries * head_dim];
             for first in (0..num_keys).step_by(piece) {
                 let count = piece.min(num_keys - first);
-                dots(&q, head_dim, &k[first * head_dim..], head_dim, count, 1.0, &mut scores[first..], num_keys);
+                dots(
+                    &q,
+                    head_dim,
+                    &k[first * head_dim..],
+                    head_dim,
+                    count,
+                    1.0,
+                    &mut scores[first..],
+                    num_keys,
+                );
             }
             for first in (0..num_keys).step_by(piece) {
                 let count = piece.min(num_keys - first);
-                add_weighted(&scores[first..], num_keys, &v[first * head_dim..], head_dim, count, head_dim, &mut out);
+                add_weighted(
+                    &scores[first..],
+                    num_keys,
+                    &v[first * head_dim..],
+                    head_dim,
+                    count,
+                    head_dim,
+                    &mut out,
+                );
             }
             assert_eq!((bits(&scores), bits(&out)), whole, "pieces of {piece}");
         }

@@ -59,7 +59,11 @@ impl Model {
     /// # Errors
     /// [`GenerateError::NoTokenizer`] for a random model.
     pub fn tokenizer(&self) -> Result<&Tokenizer, GenerateError> {
-        self.tokenizer.as_ref().ok_or_else(|| GenerateError::NoTokenizer { model: self.name.clone() })
+        self.tokenizer
+            .as_ref()
+            .ok_or_else(|| GenerateError::NoTokenizer {
+                model: self.name.clone(),
+            })
     }
 
     /// A text to continue, as ids, with what the tokenizer puts before a text.
@@ -77,7 +81,9 @@ impl Model {
     pub fn encode_chat(&self, messages: &[Message]) -> Result<Vec<TokenId>, GenerateError> {
         let tokenizer = self.tokenizer()?;
         let source = self.chat_template.as_deref();
-        let source = source.ok_or_else(|| GenerateError::NoChatTemplate { model: self.name.clone() })?;
+        let source = source.ok_or_else(|| GenerateError::NoChatTemplate {
+            model: self.name.clone(),
+        })?;
         let template = ChatTemplate {
             source,
             model: &self.name,
@@ -105,7 +111,12 @@ impl Model {
     ///
     /// # Errors
     /// Those of [`forward`].
-    pub fn forward<'s>(&self, state: &'s mut State, pool: &Pool, tokens: &[TokenId]) -> Result<&'s [f32], GenerateError> {
+    pub fn forward<'s>(
+        &self,
+        state: &'s mut State,
+        pool: &Pool,
+        tokens: &[TokenId],
+    ) -> Result<&'s [f32], GenerateError> {
         forward(&self.config, &self.weights, state, pool, tokens)
     }
 
@@ -123,7 +134,10 @@ impl Model {
     ) -> Result<Generation, GenerateError> {
         let limits = self.limits(max_new_tokens);
         // Room for the longest sequence at once, so that no step allocates.
-        let longest = prompt.len().saturating_add(max_new_tokens).min(limits.max_seq_len);
+        let longest = prompt
+            .len()
+            .saturating_add(max_new_tokens)
+            .min(limits.max_seq_len);
         state.reserve(&self.config, longest);
         generate(
             prompt,

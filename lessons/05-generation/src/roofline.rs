@@ -31,7 +31,11 @@ impl MachineLimits {
     pub fn shortest(&self, work: &Work) -> (f64, Bound) {
         let arithmetic = 2.0 * work.multiply_adds() as f64 / self.flops_per_second;
         let reading = work.weight_bytes as f64 / self.bytes_per_second;
-        if reading > arithmetic { (reading, Bound::Reading) } else { (arithmetic, Bound::Arithmetic) }
+        if reading > arithmetic {
+            (reading, Bound::Reading)
+        } else {
+            (arithmetic, Bound::Arithmetic)
+        }
     }
 
     /// Multiply-adds for each byte at which both limits meet: below it a pass waits for memory.
@@ -46,8 +50,15 @@ mod tests {
 
     #[test]
     fn the_longer_of_two_times_is_the_limit() {
-        let machine = MachineLimits { flops_per_second: 100.0, bytes_per_second: 10.0 };
-        let work = |multiply_adds, weight_bytes| Work { linear_multiply_adds: multiply_adds, attention_multiply_adds: 0, weight_bytes };
+        let machine = MachineLimits {
+            flops_per_second: 100.0,
+            bytes_per_second: 10.0,
+        };
+        let work = |multiply_adds, weight_bytes| Work {
+            linear_multiply_adds: multiply_adds,
+            attention_multiply_adds: 0,
+            weight_bytes,
+        };
         assert_eq!(machine.shortest(&work(100, 10)), (2.0, Bound::Arithmetic));
         assert_eq!(machine.shortest(&work(100, 30)), (3.0, Bound::Reading));
         assert_eq!(machine.balance(), 5.0);

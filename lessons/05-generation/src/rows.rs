@@ -21,7 +21,12 @@ impl<'a> SharedRows<'a> {
     /// If `data` is no whole number of rows.
     pub fn new(data: &'a mut [f32], width: usize) -> SharedRows<'a> {
         assert!(data.len().is_multiple_of(width));
-        SharedRows { data: data.as_mut_ptr(), rows: data.len() / width, width, borrow: PhantomData }
+        SharedRows {
+            data: data.as_mut_ptr(),
+            rows: data.len() / width,
+            width,
+            borrow: PhantomData,
+        }
     }
 
     /// A row, to be written.
@@ -46,7 +51,12 @@ const MIN_ROWS: usize = 4;
 ///
 /// # Panics
 /// If `matrix` is no whole number of rows.
-pub fn for_each_row(pool: &Pool, matrix: &mut [f32], width: usize, work: impl Fn(usize, &mut [f32]) + Sync) {
+pub fn for_each_row(
+    pool: &Pool,
+    matrix: &mut [f32],
+    width: usize,
+    work: impl Fn(usize, &mut [f32]) + Sync,
+) {
     let shared = SharedRows::new(matrix, width);
     let rows = shared.rows;
     let rows_per_task = rows.div_ceil(4 * pool.num_threads()).max(MIN_ROWS);

@@ -82,7 +82,15 @@ impl State {
 
     /// Bytes of all scratch.
     pub fn bytes(&self) -> usize {
-        let matrices = [&self.hidden, &self.normed, &self.qkv, &self.attended, &self.gate_up, &self.gated, &self.delta];
+        let matrices = [
+            &self.hidden,
+            &self.normed,
+            &self.qkv,
+            &self.attended,
+            &self.gate_up,
+            &self.gated,
+            &self.delta,
+        ];
         let numbers: usize = matrices.iter().map(|m| m.len()).sum();
         4 * (numbers + self.scores.len() + self.logits.len()) + self.rope.bytes()
     }

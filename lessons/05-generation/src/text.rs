@@ -20,12 +20,20 @@ pub struct TextStream<'a> {
 impl<'a> TextStream<'a> {
     /// A stream that adds up to [`Tokenizer::decode`] of its tokens.
     pub fn new(tokenizer: &'a Tokenizer) -> TextStream<'a> {
-        TextStream { strip_space: tokenizer.strips_leading_space(), ..TextStream::continuing(tokenizer) }
+        TextStream {
+            strip_space: tokenizer.strips_leading_space(),
+            ..TextStream::continuing(tokenizer)
+        }
     }
 
     /// A stream that continues a text: a space at its start stays, since it stands between prompt and answer.
     pub fn continuing(tokenizer: &'a Tokenizer) -> TextStream<'a> {
-        TextStream { tokenizer, waiting: Vec::new(), text: String::new(), strip_space: false }
+        TextStream {
+            tokenizer,
+            waiting: Vec::new(),
+            text: String::new(),
+            strip_space: false,
+        }
     }
 
     /// Takes a token and returns the text that is now complete; often empty, never a part of a character.
@@ -47,7 +55,11 @@ impl<'a> TextStream<'a> {
 
     /// The end of the text: what still waits can not be completed any more and becomes one replacement character.
     pub fn finish(self) -> &'static str {
-        if self.waiting.is_empty() { "" } else { "\u{fffd}" }
+        if self.waiting.is_empty() {
+            ""
+        } else {
+            "\u{fffd}"
+        }
     }
 }
 

@@ -44,7 +44,11 @@ pub struct RowWalk {
 ///
 /// # Panics
 /// If a token is outside the vocabulary: the caller encoded them with this model's tokenizer.
-pub fn walk_first_layer<L: Linear>(config: &ModelConfig, weights: &Weights<L>, tokens: &[TokenId]) -> Vec<RowWalk> {
+pub fn walk_first_layer<L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    tokens: &[TokenId],
+) -> Vec<RowWalk> {
     let llama = &config.llama;
     let layer = &weights.layers[0];
     let (eps, head_dim) = (llama.rms_norm_eps as f32, llama.head_dim);
@@ -94,7 +98,16 @@ pub fn walk_first_layer<L: Linear>(config: &ModelConfig, weights: &Weights<L>, t
         let kv_stride = llama.kv_size();
         row.scores = vec![0.0; context_len];
         let scale = 1.0 / (head_dim as f32).sqrt();
-        lanes::dots(&row.q_turned[..head_dim], head_dim, &keys, kv_stride, context_len, scale, &mut row.scores, context_len);
+        lanes::dots(
+            &row.q_turned[..head_dim],
+            head_dim,
+            &keys,
+            kv_stride,
+            context_len,
+            scale,
+            &mut row.scores,
+            context_len,
+        );
         row.weights = row.scores.clone();
         lanes::softmax(&mut row.weights);
         let mut scratch = vec![0.0; llama.num_heads * context_len];
@@ -114,8 +127,14 @@ pub fn walk_first_layer<L: Linear>(config: &ModelConfig, weights: &Weights<L>, t
     }
     // And part again.
     for row in &mut rows {
-        row.after_attention = plus(&row.embedding, &product(&layer.attention_out, &row.attended));
-        let gate_up = product(&layer.gate_up, &normed(&row.after_attention, &layer.mlp_norm));
+        row.after_attention = plus(
+            &row.embedding,
+            &product(&layer.attention_out, &row.attended),
+        );
+        let gate_up = product(
+            &layer.gate_up,
+            &normed(&row.after_attention, &layer.mlp_norm),
+        );
         row.gated = vec![0.0; llama.intermediate_size];
         swiglu(&gate_up, &mut row.gated);
         row.after_layer = plus(&row.after_attention, &product(&layer.down, &row.gated));
@@ -138,10 +157,19 @@ mod tests {
             let tokens: Vec<TokenId> = [7, 3, 200, 3, 11].map(TokenId).to_vec();
             let walked = walk_first_layer(config, &weights, &tokens);
             let mut state = State::new(config, tokens.len());
-            for (token, row) in tokens.iter().zip(state.hidden.chunks_exact_mut(llama.hidden_size)) {
+            for (token, row) in tokens
+                .iter()
+                .zip(state.hidden.chunks_exact_mut(llama.hidden_size))
+            {
                 weights.embedding.row(token.index(), row);
             }
-            run_layer(llama, &weights.layers[0], &mut state, &Pool::new(2), tokens.len());
+            run_layer(
+                llama,
+                &weights.layers[0],
+                &mut state,
+                &Pool::new(2),
+                tokens.len(),
+            );
             let walked: Vec<f32> = walked.into_iter().flat_map(|row| row.after_layer).collect();
             assert_eq!(walked, state.hidden, "{name}");
         }

@@ -1,8 +1,8 @@
 //! Counts allocations of the whole process, so this file holds one test only.
 
 use generation::{Model, State};
-use layout::pool::Pool;
 use lab::alloc::{CountingAllocator, snapshot};
+use layout::pool::Pool;
 use training::TokenId;
 
 #[global_allocator]
@@ -26,7 +26,9 @@ fn the_forward_pass_allocates_nothing() {
     // The naive loop allocates its sequence once, whatever the number of steps.
     let count = |state: &mut State, steps| {
         let before = snapshot().allocations;
-        model.generate(state, &pool, &tokens[..4], steps, &mut |_| {}).unwrap();
+        model
+            .generate(state, &pool, &tokens[..4], steps, &mut |_| {})
+            .unwrap();
         snapshot().allocations - before
     };
     let few = count(&mut state, 2);

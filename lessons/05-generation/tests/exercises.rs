@@ -10,7 +10,11 @@ use training::TokenId;
 
 #[track_caller]
 fn close(actual: &[f32], expected: &[f32]) {
-    fixtures::assert_close(actual, expected, 1e-5 * fixtures::largest(expected).max(1.0));
+    fixtures::assert_close(
+        actual,
+        expected,
+        1e-5 * fixtures::largest(expected).max(1.0),
+    );
 }
 
 /// 05.1 RMSNorm: divide a row by its root mean square, then scale each number by its weight.
@@ -55,7 +59,10 @@ mod e1_rms_norm {
         for len in 1..40 {
             let x: Vec<f32> = (0..len).map(|i| i as f32 - 7.5).collect();
             let mean_square = x.iter().map(|x| f64::from(x * x)).sum::<f64>() / len as f64;
-            let expected: Vec<f32> = x.iter().map(|x| (f64::from(*x) / mean_square.sqrt()) as f32).collect();
+            let expected: Vec<f32> = x
+                .iter()
+                .map(|x| (f64::from(*x) / mean_square.sqrt()) as f32)
+                .collect();
             let mut out = vec![0.0; len];
             rms_norm(&x, &vec![1.0; len], 0.0, &mut out);
             close(&out, &expected);
@@ -104,9 +111,21 @@ mod e2_rotary {
         };
         let q = [0.3, -1.0, 0.5, 2.0, -0.7, 0.1, 0.9, -0.2];
         let k = [1.0, 0.4, -0.6, 0.3, 0.8, -1.1, 0.2, 0.5];
-        let score = |m, n| turned(q, m).iter().zip(turned(k, n)).map(|(a, b)| a * b).sum::<f32>();
-        close(&[score(5.0, 3.0), score(102.0, 100.0)], &[score(2.0, 0.0); 2]);
-        assert!((score(5.0, 3.0) - score(3.0, 5.0)).abs() > 1e-3, "order matters");
+        let score = |m, n| {
+            turned(q, m)
+                .iter()
+                .zip(turned(k, n))
+                .map(|(a, b)| a * b)
+                .sum::<f32>()
+        };
+        close(
+            &[score(5.0, 3.0), score(102.0, 100.0)],
+            &[score(2.0, 0.0); 2],
+        );
+        assert!(
+            (score(5.0, 3.0) - score(3.0, 5.0)).abs() > 1e-3,
+            "order matters"
+        );
     }
 }
 
@@ -116,12 +135,18 @@ mod e6_scaling {
 
     #[test]
     fn angles_fall_from_one_by_powers_of_theta() {
-        close(&inverse_frequencies(8, 10_000.0, &RopeScaling::None), &[1.0, 0.1, 0.01, 0.001]);
+        close(
+            &inverse_frequencies(8, 10_000.0, &RopeScaling::None),
+            &[1.0, 0.1, 0.01, 0.001],
+        );
     }
 
     #[test]
     fn linear_scaling_divides_every_angle() {
-        close(&inverse_frequencies(4, 100.0, &RopeScaling::Linear { factor: 4.0 }), &[0.25, 0.025]);
+        close(
+            &inverse_frequencies(4, 100.0, &RopeScaling::Linear { factor: 4.0 }),
+            &[0.25, 0.025],
+        );
     }
 
     /// The rule as Llama 3.1's reference code writes it, by wavelengths; ours is written by turns.
@@ -151,9 +176,15 @@ mod e6_scaling {
                 let smooth = (original / wavelength - low) / (high - low);
                 (1.0 - smooth) * f64::from(plain) / factor + smooth * f64::from(plain)
             };
-            assert!((f64::from(*scaled) / expected - 1.0).abs() < 1e-5, "{scaled} {expected}");
+            assert!(
+                (f64::from(*scaled) / expected - 1.0).abs() < 1e-5,
+                "{scaled} {expected}"
+            );
         }
-        assert!(bands.iter().all(|pairs| *pairs > 3), "each band is met: {bands:?}");
+        assert!(
+            bands.iter().all(|pairs| *pairs > 3),
+            "each band is met: {bands:?}"
+        );
     }
 
     /// Short texts look right without the scaling and long ones degrade: it must change slow angles even at position one.
@@ -177,18 +208,39 @@ mod e3_attention {
     use super::*;
 
     /// Row-major `[positions, num_kv_heads * head_dim]`.
-    fn attend(q: &[f32], k: &[f32], v: &[f32], num_heads: usize, num_kv_heads: usize, context_len: usize) -> Vec<f32> {
+    fn attend(
+        q: &[f32],
+        k: &[f32],
+        v: &[f32],
+        num_heads: usize,
+        num_kv_heads: usize,
+        context_len: usize,
+    ) -> Vec<f32> {
         let head_dim = q.len() / num_heads;
         let stride = num_kv_heads * head_dim;
         let mut scores = vec![f32::NAN; num_heads * context_len];
         let mut out = vec![f32::NAN; q.len()];
-        attend_row(q, k, v, stride, context_len, num_heads, num_kv_heads, head_dim, &mut scores, &mut out);
+        attend_row(
+            q,
+            k,
+            v,
+            stride,
+            context_len,
+            num_heads,
+            num_kv_heads,
+            head_dim,
+            &mut scores,
+            &mut out,
+        );
         out
     }
 
     #[test]
     fn one_position_gives_its_value() {
-        close(&attend(&[9.0, -9.0], &[1.0, 1.0], &[5.0, 6.0], 1, 1, 1), &[5.0, 6.0]);
+        close(
+            &attend(&[9.0, -9.0], &[1.0, 1.0], &[5.0, 6.0], 1, 1, 1),
+            &[5.0, 6.0],
+        );
     }
 
     #[test]
@@ -209,7 +261,10 @@ mod e3_attention {
     /// Positions from `context_len` on are the future: they are not read, not even as zeros.
     #[test]
     fn the_future_is_not_seen() {
-        let (k, v) = ([0.0, 0.0, f32::NAN, f32::NAN], [1.0, 2.0, f32::NAN, f32::NAN]);
+        let (k, v) = (
+            [0.0, 0.0, f32::NAN, f32::NAN],
+            [1.0, 2.0, f32::NAN, f32::NAN],
+        );
         close(&attend(&[1.0, 1.0], &k, &v, 1, 1, 1), &[1.0, 2.0]);
     }
 
@@ -219,32 +274,56 @@ mod e3_attention {
     fn neighbouring_query_heads_share_a_key_head() {
         let q = [1.0; 8];
         let v = [1.0, 1.0, 2.0, 2.0];
-        close(&attend(&q, &[0.0; 4], &v, 4, 2, 1), &[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]);
+        close(
+            &attend(&q, &[0.0; 4], &v, 4, 2, 1),
+            &[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0],
+        );
     }
 
     /// Scores of hundreds are ordinary in a trained model; e^500 is not a number.
     #[test]
     fn large_scores_do_not_overflow() {
-        let out = attend(&[1000.0, 0.0], &[1.0, 0.0, -1.0, 0.0], &[1.0, 2.0, 3.0, 4.0], 1, 1, 2);
+        let out = attend(
+            &[1000.0, 0.0],
+            &[1.0, 0.0, -1.0, 0.0],
+            &[1.0, 2.0, 3.0, 4.0],
+            1,
+            1,
+            2,
+        );
         close(&out, &[1.0, 2.0]);
     }
 
     /// Against the definition in f64, over widths and lengths that are no multiple of anything.
     #[test]
     fn the_definition_holds_for_every_shape() {
-        for (num_heads, num_kv_heads, head_dim, context_len) in
-            [(1, 1, 2, 1), (4, 4, 6, 5), (4, 2, 16, 17), (6, 2, 32, 33), (9, 3, 64, 40), (8, 1, 10, 3), (3, 1, 24, 50)]
-        {
-            let wave = |len: usize, pace: f32| (0..len).map(|i| (i as f32 * pace).sin()).collect::<Vec<f32>>();
+        for (num_heads, num_kv_heads, head_dim, context_len) in [
+            (1, 1, 2, 1),
+            (4, 4, 6, 5),
+            (4, 2, 16, 17),
+            (6, 2, 32, 33),
+            (9, 3, 64, 40),
+            (8, 1, 10, 3),
+            (3, 1, 24, 50),
+        ] {
+            let wave = |len: usize, pace: f32| {
+                (0..len)
+                    .map(|i| (i as f32 * pace).sin())
+                    .collect::<Vec<f32>>()
+            };
             let q = wave(num_heads * head_dim, 0.37);
             let k = wave(context_len * num_kv_heads * head_dim, 0.11);
             let v = wave(context_len * num_kv_heads * head_dim, 0.23);
             let mut expected = vec![0.0f32; q.len()];
             for head in 0..num_heads {
                 let kv_head = head * num_kv_heads / num_heads;
-                let at = |m: &[f32], j: usize, d: usize| f64::from(m[(j * num_kv_heads + kv_head) * head_dim + d]);
+                let at = |m: &[f32], j: usize, d: usize| {
+                    f64::from(m[(j * num_kv_heads + kv_head) * head_dim + d])
+                };
                 let score = |j: usize| -> f64 {
-                    let dot: f64 = (0..head_dim).map(|d| f64::from(q[head * head_dim + d]) * at(&k, j, d)).sum();
+                    let dot: f64 = (0..head_dim)
+                        .map(|d| f64::from(q[head * head_dim + d]) * at(&k, j, d))
+                        .sum();
                     (dot / (head_dim as f64).sqrt()).exp()
                 };
                 let sum: f64 = (0..context_len).map(score).sum();
@@ -253,7 +332,10 @@ mod e3_attention {
                     expected[head * head_dim + d] = (mixed / sum) as f32;
                 }
             }
-            close(&attend(&q, &k, &v, num_heads, num_kv_heads, context_len), &expected);
+            close(
+                &attend(&q, &k, &v, num_heads, num_kv_heads, context_len),
+                &expected,
+            );
         }
     }
 }
@@ -265,7 +347,11 @@ mod e4_greedy_loop {
     #[test]
     fn the_largest_logit_wins() {
         assert_eq!(greedy(&[-1.0, 3.0, 2.0]).unwrap(), TokenId(1));
-        assert_eq!(greedy(&[-5.0, -3.0, -4.0]).unwrap(), TokenId(1), "all may be negative");
+        assert_eq!(
+            greedy(&[-5.0, -3.0, -4.0]).unwrap(),
+            TokenId(1),
+            "all may be negative"
+        );
         assert_eq!(greedy(&[f32::NEG_INFINITY; 3]).unwrap(), TokenId(0));
     }
 
@@ -287,11 +373,22 @@ mod e4_greedy_loop {
     }
 
     fn limits(max_new_tokens: usize) -> Limits {
-        Limits { max_new_tokens, max_seq_len: 10, end_of_text: vec![TokenId(0), TokenId(9)] }
+        Limits {
+            max_new_tokens,
+            max_seq_len: 10,
+            end_of_text: vec![TokenId(0), TokenId(9)],
+        }
     }
 
     /// A model that counts: after a sequence of length n it says n, and writes down what it was shown.
-    fn count(prompt: &[u32], limits: &Limits) -> (Result<generation::Generation, GenerateError>, Vec<Vec<u32>>, Vec<u32>) {
+    fn count(
+        prompt: &[u32],
+        limits: &Limits,
+    ) -> (
+        Result<generation::Generation, GenerateError>,
+        Vec<Vec<u32>>,
+        Vec<u32>,
+    ) {
         let prompt: Vec<TokenId> = prompt.iter().copied().map(TokenId).collect();
         let (mut seen, mut heard) = (Vec::new(), Vec::new());
         let result = generate(
@@ -313,7 +410,10 @@ mod e4_greedy_loop {
         assert_eq!(heard, [2, 3, 4]);
         let generation = result.unwrap();
         assert_eq!(generation.tokens, [TokenId(2), TokenId(3), TokenId(4)]);
-        assert_eq!((generation.prompt_tokens, generation.finish_reason), (2, FinishReason::Length));
+        assert_eq!(
+            (generation.prompt_tokens, generation.finish_reason),
+            (2, FinishReason::Length)
+        );
         assert_eq!(generation.rows_recomputed(), 2 + 3 + 4);
     }
 
@@ -339,26 +439,49 @@ mod e4_greedy_loop {
 
     #[test]
     fn prompt_and_answer_never_exceed_the_context() {
-        let limits = Limits { end_of_text: Vec::new(), ..limits(usize::MAX) };
+        let limits = Limits {
+            end_of_text: Vec::new(),
+            ..limits(usize::MAX)
+        };
         let (result, seen, _) = count(&[1; 7], &limits);
         let generation = result.unwrap();
         assert_eq!(generation.tokens, [TokenId(7), TokenId(8), TokenId(9)]);
-        assert_eq!((generation.finish_reason, seen.len()), (FinishReason::Context, 3));
+        assert_eq!(
+            (generation.finish_reason, seen.len()),
+            (FinishReason::Context, 3)
+        );
         // A prompt that fills the context leaves no room: nothing is computed.
         let (result, seen, _) = count(&[1; 10], &limits);
-        assert_eq!((result.unwrap().finish_reason, seen.len()), (FinishReason::Context, 0));
+        assert_eq!(
+            (result.unwrap().finish_reason, seen.len()),
+            (FinishReason::Context, 0)
+        );
     }
 
     #[test]
     fn prompts_that_can_not_be_continued_are_errors() {
-        assert!(matches!(count(&[], &limits(5)).0, Err(GenerateError::EmptyPrompt)));
+        assert!(matches!(
+            count(&[], &limits(5)).0,
+            Err(GenerateError::EmptyPrompt)
+        ));
         let error = count(&[1; 11], &limits(5)).0.unwrap_err();
-        assert!(matches!(error, GenerateError::PromptTooLong { prompt_tokens: 11, max_seq_len: 10 }));
+        assert!(matches!(
+            error,
+            GenerateError::PromptTooLong {
+                prompt_tokens: 11,
+                max_seq_len: 10
+            }
+        ));
     }
 
     #[test]
     fn an_error_of_the_model_ends_the_loop() {
-        let result = generate(&[TokenId(1)], &limits(5), &mut |_| Err(GenerateError::NoLogits), &mut |_| {});
+        let result = generate(
+            &[TokenId(1)],
+            &limits(5),
+            &mut |_| Err(GenerateError::NoLogits),
+            &mut |_| {},
+        );
         assert!(matches!(result, Err(GenerateError::NoLogits)));
     }
 }
@@ -388,7 +511,11 @@ mod e5_characters {
             for cut in 1..bytes.len() {
                 let mut cut_off = b"ab".to_vec();
                 cut_off.extend_from_slice(&bytes[..cut]);
-                assert_eq!(take(&cut_off), ("ab".to_owned(), 2), "{character} cut at {cut}");
+                assert_eq!(
+                    take(&cut_off),
+                    ("ab".to_owned(), 2),
+                    "{character} cut at {cut}"
+                );
             }
         }
     }
@@ -397,9 +524,21 @@ mod e5_characters {
     #[test]
     fn bytes_that_can_not_become_a_character_are_replaced_at_once() {
         assert_eq!(take(b"a\xffb"), ("a\u{fffd}b".to_owned(), 3));
-        assert_eq!(take(b"\x80"), ("\u{fffd}".to_owned(), 1), "a middle without a beginning");
-        assert_eq!(take(b"\xe4\xbda"), ("\u{fffd}a".to_owned(), 3), "a beginning without its end");
-        assert_eq!(take(b"\xff\xe4\xbd"), ("\u{fffd}".to_owned(), 1), "wrong first, waiting then");
+        assert_eq!(
+            take(b"\x80"),
+            ("\u{fffd}".to_owned(), 1),
+            "a middle without a beginning"
+        );
+        assert_eq!(
+            take(b"\xe4\xbda"),
+            ("\u{fffd}a".to_owned(), 3),
+            "a beginning without its end"
+        );
+        assert_eq!(
+            take(b"\xff\xe4\xbd"),
+            ("\u{fffd}".to_owned(), 1),
+            "wrong first, waiting then"
+        );
     }
 
     /// `text` may hold something already: it is added to.

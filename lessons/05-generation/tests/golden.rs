@@ -28,7 +28,11 @@ fn worst_of<L: Linear>(golden: &Golden, config: &ModelConfig, weights: &Weights<
             Rows::All => forward_all_rows(config, weights, &pool, &tokens),
             Rows::Last => {
                 let mut state = State::new(config, tokens.len());
-                vec![forward(config, weights, &mut state, &pool, &tokens).unwrap().to_vec()]
+                vec![
+                    forward(config, weights, &mut state, &pool, &tokens)
+                        .unwrap()
+                        .to_vec(),
+                ]
             }
         };
         assert_eq!(rows.len(), case.logits.len());
@@ -36,7 +40,11 @@ fn worst_of<L: Linear>(golden: &Golden, config: &ModelConfig, weights: &Weights<
             for (actual, expected) in row.iter().zip(expected) {
                 let difference = (actual - expected).abs() / golden.bound();
                 // A NaN compares as false with everything, so ask for the good case.
-                worst = if difference <= worst { worst } else { difference };
+                worst = if difference <= worst {
+                    worst
+                } else {
+                    difference
+                };
             }
         }
     }
@@ -68,7 +76,13 @@ fn check_folder(path: &Path, golden: &Golden) {
             &mut |_| {},
         );
         let tokens = generation.unwrap().tokens;
-        assert_eq!(tokens, ids(&case.greedy_tokens), "{} {}", golden.model, case.name);
+        assert_eq!(
+            tokens,
+            ids(&case.greedy_tokens),
+            "{} {}",
+            golden.model,
+            case.name
+        );
     }
 }
 
@@ -77,10 +91,20 @@ fn check_controls(path: &Path, golden: &Golden) {
     let folder = loading::open(path.to_str().unwrap()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(golden.controls.len(), 20);
     for control in &golden.controls {
-        let source = Zeroed { inner: &*folder.weights, tensor: &control.tensor, row: control.row };
+        let source = Zeroed {
+            inner: &*folder.weights,
+            tensor: &control.tensor,
+            row: control.row,
+        };
         let weights = Weights::packed_f32(&folder.config.llama, &source).unwrap();
         let worst = worst_of(golden, &folder.config, &weights);
-        assert!(worst > 1.0, "{}: {} row {} is zero and nobody notices", golden.model, control.tensor, control.row);
+        assert!(
+            worst > 1.0,
+            "{}: {} row {} is zero and nobody notices",
+            golden.model,
+            control.tensor,
+            control.row
+        );
     }
 }
 
@@ -119,7 +143,12 @@ fn zeroing_any_control_row_of_stories_is_noticed() {
 fn end_of_text_is_the_union_of_all_sources() {
     for (path, golden) in fixture_folders() {
         let folder = loading::open(path.to_str().unwrap()).unwrap();
-        assert_eq!(folder.config.eos_token_ids, ids(&golden.eos_token_ids), "{}", golden.model);
+        assert_eq!(
+            folder.config.eos_token_ids,
+            ids(&golden.eos_token_ids),
+            "{}",
+            golden.model
+        );
     }
 }
 
@@ -135,10 +164,20 @@ fn every_way_to_store_weights_gives_the_same_bits() {
         let packed: Weights<PackedMatrix> = Weights::packed_f32(&config.llama, source).unwrap();
         let packed = forward_all_rows(config, &packed, &pool, &tokens);
         let plain = Weights::read_f32(&config.llama, source, &PlainMatrix::from_f32).unwrap();
-        assert_eq!(packed, forward_all_rows(config, &plain, &pool, &tokens), "{}", golden.model);
+        assert_eq!(
+            packed,
+            forward_all_rows(config, &plain, &pool, &tokens),
+            "{}",
+            golden.model
+        );
         if golden.model.ends_with("bf16") {
             let bf16 = Weights::packed_bf16(&config.llama, source).unwrap();
-            assert_eq!(packed, forward_all_rows(config, &bf16, &pool, &tokens), "{}", golden.model);
+            assert_eq!(
+                packed,
+                forward_all_rows(config, &bf16, &pool, &tokens),
+                "{}",
+                golden.model
+            );
         }
     }
 }
@@ -148,14 +187,24 @@ fn every_way_to_store_weights_gives_the_same_bits() {
 fn chat_templates_render_as_in_transformers() {
     let mut rendered = 0;
     for (path, golden) in fixture_folders() {
-        let Some(chat) = &golden.tokenizer.chat else { continue };
+        let Some(chat) = &golden.tokenizer.chat else {
+            continue;
+        };
         let model = generation::Model::open(path.to_str().unwrap()).unwrap();
         let messages: Vec<_> = chat
             .messages
             .iter()
-            .map(|m| generation::chat::Message { role: m.role.clone(), content: m.content.clone() })
+            .map(|m| generation::chat::Message {
+                role: m.role.clone(),
+                content: m.content.clone(),
+            })
             .collect();
-        assert_eq!(model.encode_chat(&messages).unwrap(), ids(&chat.ids), "{}", golden.model);
+        assert_eq!(
+            model.encode_chat(&messages).unwrap(),
+            ids(&chat.ids),
+            "{}",
+            golden.model
+        );
         rendered += 1;
     }
     assert!(rendered >= 1);

@@ -31,9 +31,26 @@ fn streams_to_its_own_decode(tokenizer: &Tokenizer, tokens: &[TokenId]) {
 /// Emoji, Chinese, accents, joiners and lone marks.
 fn any_text() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
-        "你好", "世界", "🦊", "👩‍🚀", "🇩🇪", "naïve", " café", "\n", "a", " the", "\u{0301}", "ß", "日本語", "…",
+        "你好",
+        "世界",
+        "🦊",
+        "👩‍🚀",
+        "🇩🇪",
+        "naïve",
+        " café",
+        "\n",
+        "a",
+        " the",
+        "\u{0301}",
+        "ß",
+        "日本語",
+        "…",
     ]);
-    prop::collection::vec(prop_oneof![pieces.prop_map(str::to_owned), any::<String>()], 0..6).prop_map(|p| p.concat())
+    prop::collection::vec(
+        prop_oneof![pieces.prop_map(str::to_owned), any::<String>()],
+        0..6,
+    )
+    .prop_map(|p| p.concat())
 }
 
 proptest! {

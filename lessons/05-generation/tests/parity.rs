@@ -35,7 +35,12 @@ fn on_the_tape(folder: &ModelFolder) -> Llama {
             NamedTensor { name, shape, data }
         })
         .collect();
-    Llama::from_tensors(folder.config.llama.clone(), &tensors, Arc::new(Pool::new(1))).unwrap()
+    Llama::from_tensors(
+        folder.config.llama.clone(),
+        &tensors,
+        Arc::new(Pool::new(1)),
+    )
+    .unwrap()
 }
 
 /// Within 2e-5 of the largest logit: the two differ in the order of a few sums and in their exponential function, nothing else.
@@ -138,8 +143,13 @@ fn a_used_state_gives_the_logits_of_a_fresh_one() {
     let (config, pool) = (&folder.config, small_pool());
     let long = ids(&golden.case("long").prompt_tokens);
     let short = ids(&golden.case("short").prompt_tokens);
-    let fresh = forward(config, &weights, &mut State::new(config, 1), &pool, &short).unwrap().to_vec();
+    let fresh = forward(config, &weights, &mut State::new(config, 1), &pool, &short)
+        .unwrap()
+        .to_vec();
     let mut used = State::new(config, 1);
     forward(config, &weights, &mut used, &pool, &long).unwrap();
-    assert_eq!(forward(config, &weights, &mut used, &pool, &short).unwrap(), fresh);
+    assert_eq!(
+        forward(config, &weights, &mut used, &pool, &short).unwrap(),
+        fresh
+    );
 }

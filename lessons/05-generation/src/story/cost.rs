@@ -29,18 +29,32 @@ pub fn warm_up(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let bar = story.progress(FRESH_STARTS as u64, "fresh processes");
     for _ in 0..FRESH_STARTS {
         let mut command = Command::new(&program);
-        command.args(["cold-start", "--model", &args.model, "--threads", &scene.pool.num_threads().to_string()]);
+        command.args([
+            "cold-start",
+            "--model",
+            &args.model,
+            "--threads",
+            &scene.pool.num_threads().to_string(),
+        ]);
         let output = command.output().context("starting this program again")?;
-        runs.push(serde_json::from_slice(&output.stdout).context("reading the times of a fresh process")?);
+        runs.push(
+            serde_json::from_slice(&output.stdout)
+                .context("reading the times of a fresh process")?,
+        );
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let median = |pass: usize| quartiles(&runs.iter().map(|run| run[pass]).collect::<Vec<_>>()).median;
+    let median =
+        |pass: usize| quartiles(&runs.iter().map(|run| run[pass]).collect::<Vec<_>>()).median;
     let medians: Vec<f64> = (0..WARM_UP_PASSES).map(median).collect();
     let steady = quartiles(&medians[WARM_UP_PASSES / 2..]).median;
     let mut table = Table::new(&["pass", "ms", "times the steady one"]);
     for (pass, ms) in medians.iter().enumerate().take(6) {
-        table.row([(pass + 1).to_string(), format!("{ms:.2}"), format!("{:.2}", ms / steady)]);
+        table.row([
+            (pass + 1).to_string(),
+            format!("{ms:.2}"),
+            format!("{:.2}", ms / steady),
+        ]);
     }
     table.row(["steady".to_owned(), format!("{steady:.2}"), "1".into()]);
     story.table(&table);
@@ -63,7 +77,8 @@ pub fn warm_up(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         verdict,
         note: &note,
     });
-    let mut chart = Chart::bars("warm-up", "The first passes of a fresh process").y_label("ms per pass, prefix of 12 tokens");
+    let mut chart = Chart::bars("warm-up", "The first passes of a fresh process")
+        .y_label("ms per pass, prefix of 12 tokens");
     for (pass, ms) in medians.iter().enumerate() {
         chart = chart.bar(&(pass + 1).to_string(), *ms);
     }
@@ -82,7 +97,9 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let llama = scene.model.config.llama.clone();
     let lengths: Vec<usize> = LENGTHS
         .into_iter()
-        .filter(|len| *len <= llama.max_seq_len && Work::of_shape(&llama, *len).multiply_adds() < MOST_WORK)
+        .filter(|len| {
+            *len <= llama.max_seq_len && Work::of_shape(&llama, *len).multiply_adds() < MOST_WORK
+        })
         .collect();
     let (shortest, longest) = (lengths[0], lengths[lengths.len() - 1]);
     story.step(
@@ -100,15 +117,31 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let because = format!(
         "Every row of the prefix goes through every layer again: {linear} times the rows. Attention alone grows with the square, but it is {:.0} % of \
          the work at {longest} tokens.",
-        100.0 * count(longest).attention_multiply_adds as f64 / count(longest).multiply_adds() as f64
+        100.0 * count(longest).attention_multiply_adds as f64
+            / count(longest).multiply_adds() as f64
     );
     story.predict(Prediction {
         id: "work-of-length",
-        question: &format!("How much more work is one token after {longest} tokens than after {shortest}?"),
+        question: &format!(
+            "How much more work is one token after {longest} tokens than after {shortest}?"
+        ),
         options: &[
-            Choice { text: &texts[0], answer_to_wrong: Some("The model remembers nothing: the whole prefix is computed for every token.") },
-            Choice { text: &texts[1], answer_to_wrong: None },
-            Choice { text: &texts[2], answer_to_wrong: Some("Only attention is quadratic, and at these lengths it is the smaller part.") },
+            Choice {
+                text: &texts[0],
+                answer_to_wrong: Some(
+                    "The model remembers nothing: the whole prefix is computed for every token.",
+                ),
+            },
+            Choice {
+                text: &texts[1],
+                answer_to_wrong: None,
+            },
+            Choice {
+                text: &texts[2],
+                answer_to_wrong: Some(
+                    "Only attention is quadratic, and at these lengths it is the smaller part.",
+                ),
+            },
         ],
         answer: 1,
         because: &because,
@@ -119,28 +152,52 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     // One state for all entries: they run in turn, never at once.
     let state = RefCell::new(State::new(&model.config, longest));
     let pass = |len: usize| {
-        let done = model.forward(&mut state.borrow_mut(), pool, &tokens[..len]).map(|_| ());
+        let done = model
+            .forward(&mut state.borrow_mut(), pool, &tokens[..len])
+            .map(|_| ());
         done.expect("the tokens are inside the vocabulary and the context");
     };
-    let mut race = Race::new("prefix-length", "One token after a prefix").unit("ms").rounds(5).baseline("whole prefix");
+    let mut race = Race::new("prefix-length", "One token after a prefix")
+        .unit("ms")
+        .rounds(5)
+        .baseline("whole prefix");
     race = race.entry("one row", Some(1.0), || pass(1));
     for len in &lengths {
         race = race.entry("whole prefix", Some(*len as f64), || pass(*len));
     }
     let result = story.race(race)?;
     let measured = result.line("whole prefix");
-    let floor = result.entry("one row").map_or(f64::NAN, |entry| entry.median);
+    let floor = result
+        .entry("one row")
+        .map_or(f64::NAN, |entry| entry.median);
     // The counted line is drawn in the time of the longest prefix: where it lies above the measurement the short ones are slower than their work.
     let (_, longest_ms) = *measured.last().context("a race with entries")?;
     let ms_per_work = longest_ms / count(longest).multiply_adds() as f64;
-    let counted: Vec<(f64, f64)> = lengths.iter().map(|len| (*len as f64, count(*len).multiply_adds() as f64 * ms_per_work)).collect();
-    let mut table = Table::new(&["prefix", "multiply-adds", "of them attention", "ms a token", "rows a second"]);
+    let counted: Vec<(f64, f64)> = lengths
+        .iter()
+        .map(|len| {
+            (
+                *len as f64,
+                count(*len).multiply_adds() as f64 * ms_per_work,
+            )
+        })
+        .collect();
+    let mut table = Table::new(&[
+        "prefix",
+        "multiply-adds",
+        "of them attention",
+        "ms a token",
+        "rows a second",
+    ]);
     for (len, (_, ms)) in lengths.iter().zip(&measured) {
         let work = count(*len);
         table.row([
             len.to_string(),
             format!("{} M", number::grouped(work.multiply_adds() / 1_000_000)),
-            format!("{:.1} %", 100.0 * work.attention_multiply_adds as f64 / work.multiply_adds() as f64),
+            format!(
+                "{:.1} %",
+                100.0 * work.attention_multiply_adds as f64 / work.multiply_adds() as f64
+            ),
             format!("{ms:.2}"),
             format!("{:.0}", *len as f64 / ms * 1e3),
         ]);
@@ -190,25 +247,52 @@ pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         flops_per_second: layout::probe::peak_flops(&scene.pool),
         bytes_per_second: layout::probe::read_bandwidth(&scene.pool, weight_bytes as usize),
     };
-    story.show_as("peak", limits.flops_per_second, format!("{:.0} GFLOP/s", limits.flops_per_second / 1e9));
+    story.show_as(
+        "peak",
+        limits.flops_per_second,
+        format!("{:.0} GFLOP/s", limits.flops_per_second / 1e9),
+    );
     story.show_as(
         "reading the weights",
         limits.bytes_per_second,
-        format!("{:.1} GB/s for {}", limits.bytes_per_second / 1e9, number::bytes(weight_bytes)),
+        format!(
+            "{:.1} GB/s for {}",
+            limits.bytes_per_second / 1e9,
+            number::bytes(weight_bytes)
+        ),
     );
-    story.show_as("they meet at", limits.balance(), format!("{:.1} multiply-adds a byte", limits.balance()));
+    story.show_as(
+        "they meet at",
+        limits.balance(),
+        format!("{:.1} multiply-adds a byte", limits.balance()),
+    );
     let rows: Vec<usize> = ROOFLINE_ROWS
         .into_iter()
-        .filter(|rows| *rows <= llama.max_seq_len && Work::of_shape(&llama, *rows).multiply_adds() < MOST_WORK)
+        .filter(|rows| {
+            *rows <= llama.max_seq_len && Work::of_shape(&llama, *rows).multiply_adds() < MOST_WORK
+        })
         .collect();
     let tokens = made_up_tokens(&scene.model, rows.iter().copied().max().unwrap_or(1));
     let mut state = State::new(&scene.model.config, tokens.len());
-    let mut table = Table::new(&["rows", "M multiply-adds", "MB of weights", "a byte", "waits for", "limit ms", "measured ms", "reached"]);
+    let mut table = Table::new(&[
+        "rows",
+        "M multiply-adds",
+        "a byte",
+        "waits for",
+        "limit ms",
+        "measured ms",
+        "reached",
+    ]);
     let mut reached = Vec::new();
     for rows in rows {
         let work = Work::of_forward(&llama, &scene.model.weights, rows);
         let (shortest, bound) = limits.shortest(&work);
-        let seconds = median_seconds(|| scene.model.forward(&mut state, &scene.pool, &tokens[..rows]).map(|_| ()))?;
+        let seconds = median_seconds(|| {
+            scene
+                .model
+                .forward(&mut state, &scene.pool, &tokens[..rows])
+                .map(|_| ())
+        })?;
         let waits_for = match bound {
             Bound::Reading => "memory",
             Bound::Arithmetic => "arithmetic",
@@ -216,7 +300,6 @@ pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         table.row([
             rows.to_string(),
             number::grouped(work.multiply_adds() / 1_000_000),
-            format!("{:.1}", work.weight_bytes as f64 / 1e6),
             format!("{:.1}", work.multiply_adds_per_byte()),
             waits_for.to_owned(),
             format!("{:.2}", shortest * 1e3),

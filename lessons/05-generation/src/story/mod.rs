@@ -60,7 +60,13 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
         (None, _) => made_up_tokens(&model, 12),
     };
     let new_tokens = args.tokens.unwrap_or(NEW_TOKENS);
-    let mut scene = Scene { model, pool, state, prompt, new_tokens };
+    let mut scene = Scene {
+        model,
+        pool,
+        state,
+        prompt,
+        new_tokens,
+    };
 
     opening::stream(&mut story, &mut scene)?;
     opening::rows(&mut story, &scene)?;
@@ -80,5 +86,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
 /// Tokens that mean nothing, spread over the vocabulary: for models without a tokenizer and for timing.
 pub fn made_up_tokens(model: &Model, len: usize) -> Vec<TokenId> {
     let vocab_size = model.config.llama.vocab_size;
-    (0..len).map(|i| TokenId(((i * 7919 + 101) % vocab_size) as u32)).collect()
+    (0..len)
+        .map(|i| TokenId(((i * 7919 + 101) % vocab_size) as u32))
+        .collect()
 }

@@ -18,7 +18,10 @@ pub fn small_pool() -> Pool {
 
 /// The tiny fixture folders with their golden values.
 pub fn fixture_folders() -> Vec<(PathBuf, Golden)> {
-    fixtures::MODELS.iter().map(|name| with_golden(fixtures::model(name))).collect()
+    fixtures::MODELS
+        .iter()
+        .map(|name| with_golden(fixtures::model(name)))
+        .collect()
 }
 
 /// The trained model with its golden values.
@@ -34,12 +37,20 @@ fn with_golden(path: PathBuf) -> (PathBuf, Golden) {
 }
 
 /// Logits of all rows, one vector a row.
-pub fn forward_all_rows<L: Linear>(config: &ModelConfig, weights: &Weights<L>, pool: &Pool, tokens: &[TokenId]) -> Vec<Vec<f32>> {
+pub fn forward_all_rows<L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    pool: &Pool,
+    tokens: &[TokenId],
+) -> Vec<Vec<f32>> {
     let vocab_size = config.llama.vocab_size;
     let mut state = State::new(config, tokens.len());
     let mut logits = vec![0.0; tokens.len() * vocab_size];
     forward_all(config, weights, &mut state, pool, tokens, &mut logits).unwrap();
-    logits.chunks_exact(vocab_size).map(<[f32]>::to_vec).collect()
+    logits
+        .chunks_exact(vocab_size)
+        .map(<[f32]>::to_vec)
+        .collect()
 }
 
 /// A model with one row of one matrix set to zero.
