@@ -48,6 +48,23 @@ impl Course {
             .args(["run", "-q", "-p", &format!("lesson{number}"), "--"]);
         command
     }
+
+    /// Builds a lesson when it has never been built here, with cargo's own progress on stderr: else the next command
+    /// that captures its output would seem to hang for minutes. A build that fails is told by that command.
+    pub fn build_once(&self, number: &str) {
+        let target = std::env::var_os("CARGO_TARGET_DIR");
+        let target = target.map_or_else(|| self.root.join("target"), PathBuf::from);
+        let package = format!("lesson{number}");
+        if target.join("debug").join(&package).exists() {
+            return;
+        }
+        eprintln!("building lesson {number} first, which takes some minutes once");
+        let mut command = self.cargo.command();
+        command
+            .current_dir(&self.root)
+            .args(["build", "-p", &package]);
+        let _ = command.stdin(Stdio::null()).status();
+    }
 }
 
 /// A program and the arguments that come before all others.
