@@ -92,7 +92,7 @@ fn gallery() -> Vec<Chart> {
         Chart::bars("two-bars", "Naive against cached").y_label("ms per token, less is better").bar("naive", 12.3).bar("cached", 2.41).baseline("naive"),
         Chart::bars("ladder", "The matmul ladder, from three loops to all cores")
             .y_label("GFLOP/s, more is better")
-            .note("512 x 512 x 512; × compares with naive")
+            .note("512 x 512 x 512, one thread but for the last")
             .bar("naive", 1.23)
             .bar("reordered", 4.9)
             .bar("blocked for the first-level cache", 9.7)

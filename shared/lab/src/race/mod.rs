@@ -95,9 +95,13 @@ impl<'a, O> Race<'a, O> {
         }
     }
 
-    /// The unit: `s`, `ms`, `µs`, `ns`; any other text with [`Race::work`].
+    /// The unit: `s`, `ms`, `µs` (or `us`), `ns`; any other text with [`Race::work`].
     pub fn unit(mut self, unit: &str) -> Self {
-        self.unit = unit.into();
+        self.unit = if unit == "us" {
+            "µs".into()
+        } else {
+            unit.into()
+        };
         self
     }
 

@@ -52,7 +52,7 @@ pub(super) fn in_unit(seconds: f64, work: Option<f64>, unit: &str) -> f64 {
 fn per_second(unit: &str) -> f64 {
     match unit.split('/').next().unwrap_or(unit).trim() {
         "ms" => 1e3,
-        "µs" | "μs" | "us" => 1e6,
+        "µs" | "μs" => 1e6,
         "ns" => 1e9,
         _ => 1.0,
     }

@@ -14,7 +14,8 @@ use crate::record::{ClaimRecord, Measured};
 impl Story {
     /// Runs a race under a progress bar, shows its table with bars, and records it.
     pub fn race<O>(&mut self, race: Race<'_, O>) -> anyhow::Result<RaceResult> {
-        let bar = self.progress(race.num_calls() as u64, race.title());
+        // Drawn between the calls only: a bar that ticks by itself would take time from what is measured.
+        let bar = still_bar(race.num_calls() as u64, race.title());
         let result = race.run_with(&mut WallClock::default(), &mut |done, name| {
             bar.set_position(done as u64);
             bar.set_message(name.to_string());
@@ -47,6 +48,7 @@ impl Story {
             verdict: claim.verdict,
             note: claim.note.into(),
         };
+        self.screen.line("");
         head::claim(&mut self.screen, &record);
         self.document.claims.push(record);
     }
@@ -71,12 +73,7 @@ impl Story {
     /// A progress bar on stderr; hidden where stderr is not a terminal. Finish it with `finish_and_clear` before the
     /// story goes on. Its message (`set_message`) stands at its end.
     pub fn progress(&self, len: u64, label: &str) -> ProgressBar {
-        let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
-        let template = "   {prefix} {bar:24} {pos}/{len} {elapsed} (left {eta}) {wide_msg}";
-        let style =
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
-        bar.set_prefix(label.to_string());
+        let bar = still_bar(len, label);
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(250));
         }
@@ -103,6 +100,8 @@ impl Story {
         if !self.document.charts.is_empty() {
             head::value(&mut self.screen, "charts", &self.document.charts.join("\n"));
         }
+        let machine = self.document.machine.summary();
+        head::value(&mut self.screen, "machine", &machine);
         head::value(&mut self.screen, "figures", &crate::paths::shown(&figures));
         head::value(
             &mut self.screen,
@@ -114,4 +113,15 @@ impl Story {
         }
         Ok(())
     }
+}
+
+/// A bar that moves only when it is told.
+fn still_bar(len: u64, label: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
+    let template = "   {prefix} {bar:24} {pos}/{len} {elapsed} (left {eta}) {wide_msg}";
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+    bar.set_prefix(label.to_string());
+    bar
 }

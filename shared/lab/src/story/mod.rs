@@ -84,13 +84,16 @@ impl Story {
     ///
     /// What comes before the first [`Story::step`] is the opening: the place for something worth seeing at once.
     pub fn begin(info: LessonInfo, args: &CommonArgs) -> Self {
-        let memory = Memory(crate::paths::work_dir().join("predictions.json"));
-        Self::begin_on(
+        let mut screen = Screen::of_process(args);
+        head::head(&mut screen, &info);
+        // After the head, because git takes a moment and the reader should not wait for it.
+        let machine = Machine::detect();
+        Self::on(
             info,
             args,
-            Screen::of_process(args),
-            Machine::detect(),
-            memory,
+            screen,
+            machine,
+            crate::paths::work_dir().join("predictions.json"),
         )
     }
 
@@ -98,28 +101,28 @@ impl Story {
     pub fn begin_with(
         info: LessonInfo,
         args: &CommonArgs,
+        mut screen: Screen,
+        machine: Machine,
+        predictions: PathBuf,
+    ) -> Self {
+        head::head(&mut screen, &info);
+        Self::on(info, args, screen, machine, predictions)
+    }
+
+    fn on(
+        info: LessonInfo,
+        args: &CommonArgs,
         screen: Screen,
         machine: Machine,
         predictions: PathBuf,
     ) -> Self {
-        Self::begin_on(info, args, screen, machine, Memory(predictions))
-    }
-
-    fn begin_on(
-        info: LessonInfo,
-        args: &CommonArgs,
-        mut screen: Screen,
-        machine: Machine,
-        memory: Memory,
-    ) -> Self {
-        head::head(&mut screen, &info);
         let document = Document::new(info.number, machine);
         Self {
             info,
             args: args.clone(),
             document,
             screen,
-            memory,
+            memory: Memory(predictions),
             num_steps: 0,
         }
     }

@@ -153,7 +153,7 @@ pub(super) fn reveal_number(
     prediction: &NumberPrediction<'_>,
     guess: Option<f64>,
 ) {
-    let shown = |value: f64| format!("{} {}", crate::number::short(value), prediction.unit);
+    let shown = |value: f64| format!("{} {}", exact(value), prediction.unit);
     let answer = shown(prediction.answer);
     match guess {
         Some(number) if is_within(number, prediction) => verdict(
@@ -183,6 +183,14 @@ pub(super) fn reveal_number(
         None => verdict(screen, Tone::Strong, &format!("→ {answer}")),
     }
     paragraph(screen, prediction.because, Tone::Plain);
+}
+
+/// A count in full, anything else in three digits.
+fn exact(value: f64) -> String {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+        return crate::number::grouped(value as u64);
+    }
+    crate::number::short(value)
 }
 
 /// Whether a guess counts as right.
