@@ -46,10 +46,10 @@ pub fn tell(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
         "bytes at the peak",
     ]);
     for (name, key, found) in [
-        ("2 layers, tape", "tape_2", held(forward)?),
-        ("2 layers, no_grad", "no_grad_2", held(|| no_grad(forward))?),
-        ("32 layers, tape", "tape_32", held(deep)?),
-        ("32 layers, no_grad", "no_grad_32", held(|| no_grad(deep))?),
+        ("tape, 2 layers", "tape_2", held(forward)?),
+        ("no_grad, 2 layers", "no_grad_2", held(|| no_grad(forward))?),
+        ("tape, 32 layers", "tape_32", held(deep)?),
+        ("no_grad, 32 layers", "no_grad_32", held(|| no_grad(deep))?),
     ] {
         table.row([
             name.to_string(),

@@ -94,7 +94,7 @@ pub fn tell(story: &mut Story) -> anyhow::Result<()> {
         answer: by_path.visits as f64,
         unit: "visits",
         within: 1.01,
-        because: "131 071: each doubling doubles the paths, 1 + 2 + 4 + … + 65 536 = 2¹⁷ - 1. In reverse topological order each node waits for all its shares and is visited once: 17.",
+        because: "Each doubling doubles the paths: 1 + 2 + 4 + … + 65 536 = 2¹⁷ - 1. In reverse topological order each node waits for all its shares and is visited once: 17.",
     });
     story.table(&table);
 
