@@ -1,5 +1,6 @@
 //! The terminal: colours, widths, wrapping, bars, and lines that survive a closed pipe.
 
+use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -122,9 +123,17 @@ pub fn bar(share: f64, columns: usize) -> String {
 
 /// Whether colours are wanted on this stream: it is a terminal, `NO_COLOR` is unset or empty, `TERM` is not `dumb`.
 pub fn wants_color(stream: &impl IsTerminal) -> bool {
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    stream.is_terminal() && !set("NO_COLOR") && !dumb
+    allows_color(
+        stream.is_terminal(),
+        std::env::var_os("NO_COLOR"),
+        std::env::var_os("TERM"),
+    )
+}
+
+fn allows_color(is_terminal: bool, no_color: Option<OsString>, term: Option<OsString>) -> bool {
+    is_terminal
+        && no_color.is_none_or(|value| value.is_empty())
+        && term.is_none_or(|value| value != "dumb")
 }
 
 /// Writes `text` to stdout and flushes. When the reader is gone (`| head`), the process ends quietly with status 0.
@@ -160,6 +169,15 @@ mod tests {
         assert_eq!(width("ab"), 2);
         assert_eq!(width("你好"), 4);
         assert_eq!(width(&Tone::Good.paint("ok 你")), 5);
+    }
+
+    #[test]
+    fn colours_are_for_terminals_that_did_not_refuse_them() {
+        let set = |value: &str| Some(OsString::from(value));
+        assert!(allows_color(true, None, set("xterm")) && allows_color(true, set(""), None));
+        assert!(!allows_color(false, None, set("xterm")), "a pipe");
+        assert!(!allows_color(true, set("1"), set("xterm")), "NO_COLOR");
+        assert!(!allows_color(true, None, set("dumb")), "a dumb terminal");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A plane coloured by a value, with points on it: the regions between which a classifier decides.
 
+use super::axes;
 use super::layout::{self, Plot, Swatch};
 use super::names::{self, Name};
 use super::picture::{Color, Picture, Shape};
@@ -21,7 +22,7 @@ pub fn draw(chart: &Chart, field: &Field) -> Picture {
         .iter()
         .map(|(key, _)| chart.text(key).to_string())
         .collect();
-    let left = theme::MARGIN + layout::tick_column(&y_axis);
+    let left = theme::MARGIN + axes::tick_column(&y_axis);
     let most = theme::WIDTH - theme::MARGIN - names::name_column(&texts) - left;
     // One unit across is as long as one unit upward, where there is room.
     let ratio = (field.x_range.1 - field.x_range.0) / (field.y_range.1 - field.y_range.0);
@@ -35,7 +36,7 @@ pub fn draw(chart: &Chart, field: &Field) -> Picture {
         bottom: top + 4.0 + HEIGHT,
     };
 
-    layout::value_axis(&mut picture, plot, &y_axis);
+    axes::value_axis(&mut picture, plot, &y_axis);
     cells(&mut picture, plot, field);
     border(&mut picture, plot, field);
     let at_x = |x: f64| plot.left + x_axis.place(x) * width;
@@ -66,7 +67,7 @@ pub fn draw(chart: &Chart, field: &Field) -> Picture {
     }
     names::draw_names(&mut picture, plot, column);
     let x_name = chart.labels.get("x").map_or("", String::as_str);
-    let bottom = layout::position_axis(&mut picture, plot, &x_axis, at_x, x_name);
+    let bottom = axes::position_axis(&mut picture, plot, &x_axis, at_x, x_name);
     layout::finish(picture, bottom)
 }
 

@@ -7,6 +7,7 @@ use std::sync::{LazyLock, Once};
 
 use ab_glyph::{Font, FontRef};
 use plotters::style::{FontStyle, register_font};
+use unicode_width::UnicodeWidthChar;
 
 /// The family under which the font is registered, and the one that an SVG asks its viewer for.
 pub const FAMILY: &str = "sans-serif";
@@ -41,6 +42,19 @@ fn face(bold: bool) -> &'static FontRef<'static> {
     &FACES[usize::from(bold)]
 }
 
+/// Advance of a character in ems. Those that the subset lacks come from the viewer's own fonts: a square for Chinese.
+fn advance(face: &FontRef<'static>, character: char) -> f64 {
+    let glyph = face.glyph_id(character);
+    if glyph.0 == 0 {
+        return if character.width() == Some(2) {
+            1.0
+        } else {
+            0.65
+        };
+    }
+    f64::from(face.h_advance_unscaled(glyph)) / f64::from(face.units_per_em().unwrap_or(1.0))
+}
+
 /// Each character of `text` with the place where its ink begins, in ems from the left end of the text.
 pub(super) fn ink_places(text: &str, bold: bool) -> Vec<(char, f64)> {
     let face = face(bold);
@@ -48,11 +62,10 @@ pub(super) fn ink_places(text: &str, bold: bool) -> Vec<(char, f64)> {
     let mut x = 0.0;
     let mut places = Vec::with_capacity(text.len());
     for character in text.chars() {
-        let glyph = face.glyph_id(character);
-        if let Some(outline) = face.outline(glyph) {
-            places.push((character, (x + f64::from(outline.bounds.min.x)) / em));
+        if let Some(outline) = face.outline(face.glyph_id(character)) {
+            places.push((character, x + f64::from(outline.bounds.min.x) / em));
         }
-        x += f64::from(face.h_advance_unscaled(glyph));
+        x += advance(face, character);
     }
     places
 }
@@ -60,10 +73,10 @@ pub(super) fn ink_places(text: &str, bold: bool) -> Vec<(char, f64)> {
 /// Width of `text` in layout units at this em.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     let face = face(bold);
-    let advances = text
-        .chars()
-        .map(|character| f64::from(face.h_advance_unscaled(face.glyph_id(character))));
-    advances.sum::<f64>() / f64::from(face.units_per_em().unwrap_or(1.0)) * size
+    text.chars()
+        .map(|character| advance(face, character))
+        .sum::<f64>()
+        * size
 }
 
 /// Breaks `text` into lines of at most `room`, at blanks; a word that is longer than a line stays whole.
@@ -105,6 +118,7 @@ mod tests {
         assert!(width("wide", 12.0, false) > width("wid", 12.0, false));
         assert!((width("wide", 24.0, false) - 2.0 * width("wide", 12.0, false)).abs() < 1e-9);
         assert!(width("wide", 12.0, true) > width("wide", 12.0, false));
+        assert_eq!(width("你好", 12.0, false), 24.0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Charts of lines: measured lines with markers, predicted ones in dashes, limits, shaded ranges.
 
+use super::axes;
 use super::clip::clipped;
 use super::layout::{self, Plot, Swatch};
 use super::names::{self, Name};
@@ -57,7 +58,7 @@ pub fn draw(chart: &Chart, lines: &Lines) -> Picture {
     let (mut picture, top) = layout::begin(chart, &[], above, theme::WIDTH);
     let height = HEIGHT.max(names::names_height(&texts));
     let plot = Plot {
-        left: theme::MARGIN + layout::tick_column(&y_axis),
+        left: theme::MARGIN + axes::tick_column(&y_axis),
         top: top + 4.0,
         right: theme::WIDTH - theme::MARGIN - names::name_column(&texts),
         bottom: top + 4.0 + height,
@@ -66,7 +67,7 @@ pub fn draw(chart: &Chart, lines: &Lines) -> Picture {
     let at_y = |y: f64| plot.bottom - y_axis.place(y) * height;
     let at = |(x, y): (f64, f64)| (at_x(x), at_y(y));
 
-    layout::value_axis(&mut picture, plot, &y_axis);
+    axes::value_axis(&mut picture, plot, &y_axis);
     if chart.log_x && chart.log_y {
         for (value, _) in &x_axis.ticks {
             picture.line(
@@ -82,7 +83,7 @@ pub fn draw(chart: &Chart, lines: &Lines) -> Picture {
         theme::AXIS,
     );
     let x_name = chart.labels.get("x").map_or("", String::as_str);
-    let bottom = layout::position_axis(&mut picture, plot, &x_axis, at_x, x_name);
+    let bottom = axes::position_axis(&mut picture, plot, &x_axis, at_x, x_name);
 
     let mut column = Vec::new();
     for (index, band) in lines.bands.iter().enumerate() {

@@ -4,9 +4,11 @@
 //! on a light one. Every text has a key (`title`, `x`, `y`, `series.naive`), so that a chart can be drawn again in another
 //! language from its JSON.
 
+mod axes;
 mod bars;
 mod build;
 mod clip;
+mod compare;
 mod digits;
 mod field;
 pub mod font;

@@ -71,7 +71,7 @@ impl Story {
     }
 
     /// A progress bar on stderr; hidden where stderr is not a terminal. Finish it with `finish_and_clear` before the
-    /// story goes on. Its message (`set_message`) stands at its end.
+    /// story goes on. Its message (`set_message`, 22 columns) stands at its end.
     pub fn progress(&self, len: u64, label: &str) -> ProgressBar {
         let bar = still_bar(len, label);
         if !bar.is_hidden() {
@@ -118,7 +118,7 @@ impl Story {
 /// A bar that moves only when it is told.
 fn still_bar(len: u64, label: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
-    let template = "   {prefix} {bar:24} {pos}/{len} {elapsed} (left {eta}) {wide_msg}";
+    let template = "   {prefix:.30!} {bar:16} {pos}/{len} {elapsed} (left {eta}) {msg:.22!}";
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));

@@ -124,10 +124,11 @@ impl Screen {
         }
     }
 
-    /// Clears the line above, where a question stood that need not stay. Nothing without colours.
+    /// Clears the line above, where a question stood below an empty line and need not stay. Nothing without colours.
     pub fn clear_line_above(&mut self) {
         if self.color {
             self.write("\x1b[1A\x1b[2K");
+            self.last_empty = true;
         }
     }
 

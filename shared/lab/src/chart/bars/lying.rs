@@ -1,6 +1,7 @@
 //! Bars that lie: names of any length to their left, values behind them.
 
 use super::{Bars, VALUE_GAP, backed, bars_in_a_group, color, inner_text, stack, value_texts};
+use crate::chart::axes;
 use crate::chart::layout::{self, Plot, Swatch, text};
 use crate::chart::picture::{Anchor, Picture};
 use crate::chart::scale::Axis;
@@ -154,6 +155,6 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
         .into_iter()
         .for_each(|value| backed(&mut picture, value));
     let name = chart.labels.get("y").map_or("", String::as_str);
-    let bottom = layout::position_axis(&mut picture, plot, axis, at, name);
+    let bottom = axes::position_axis(&mut picture, plot, axis, at, name);
     layout::finish(picture, bottom)
 }

@@ -1,6 +1,7 @@
 //! Bars that stand: names below, values above.
 
 use super::{Bars, VALUE_GAP, backed, color, inner_text, stack, upright_thickness, value_texts};
+use crate::chart::axes;
 use crate::chart::layout::{self, Plot, Swatch, text};
 use crate::chart::picture::{Anchor, Picture};
 use crate::chart::scale::Axis;
@@ -13,18 +14,24 @@ const HEIGHT: f64 = 300.0;
 pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]) -> Picture {
     let above = chart.labels.get("y").map_or("", String::as_str);
     let (mut picture, top) = layout::begin(chart, legend, above, theme::WIDTH);
-    let left = theme::MARGIN + layout::tick_column(axis);
+    let left = theme::MARGIN + axes::tick_column(axis);
     let plot = Plot {
         left,
         top: top + 14.0,
         right: theme::WIDTH - theme::MARGIN,
         bottom: top + 14.0 + HEIGHT,
     };
-    layout::value_axis(&mut picture, plot, axis);
+    axes::value_axis(&mut picture, plot, axis);
     let at = |value: f64| plot.bottom - axis.place(value).clamp(0.0, 1.0) * HEIGHT;
     let zero = if axis.log { plot.bottom } else { at(0.0) };
     let slot = (plot.right - plot.left) / bars.groups.len().max(1) as f64;
     let thickness = upright_thickness(bars).min(slot * 0.8);
+    // Room for the values of bars that hang.
+    let hangs = bars
+        .groups
+        .iter()
+        .any(|(_, row)| row.iter().flatten().any(|value| *value < 0.0));
+    let below = if hangs { 12.0 } else { 0.0 };
     let mut values = Vec::new();
     for (index, (key, row)) in bars.groups.iter().enumerate() {
         let middle = plot.left + slot * (index as f64 + 0.5);
@@ -95,7 +102,7 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
             .iter()
             .enumerate()
         {
-            let y = plot.bottom + 19.0 + line_index as f64 * theme::LINE;
+            let y = plot.bottom + below + 19.0 + line_index as f64 * theme::LINE;
             picture.text(text(
                 middle,
                 y,
@@ -125,7 +132,7 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
         .groups
         .iter()
         .any(|(key, _)| font::wrap(chart.text(key), theme::BODY, false, slot - 10.0).len() > 1);
-    let mut bottom = plot.bottom + if two_lines { 34.0 } else { 20.0 };
+    let mut bottom = plot.bottom + below + if two_lines { 34.0 } else { 20.0 };
     if let Some(name) = chart.labels.get("x") {
         bottom += 22.0;
         picture.text(text(
