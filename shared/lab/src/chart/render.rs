@@ -91,7 +91,7 @@ pub fn png(picture: &Picture) -> anyhow::Result<Vec<u8>> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);
     encoder.set_color(png::ColorType::Rgb);
-    encoder.set_compression(png::Compression::Best);
+    encoder.set_compression(png::Compression::Default);
     encoder.write_header()?.write_image_data(&small)?;
     Ok(file)
 }

@@ -7,9 +7,9 @@ use super::{Better, quartiles};
 /// One entry's outcome, in the race's unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RaceEntry {
-    /// As given to [`Race::entry`].
+    /// As given to [`super::Race::entry`].
     pub name: String,
-    /// As given to [`Race::entry`].
+    /// As given to [`super::Race::entry`].
     pub x: Option<f64>,
     /// Median of the rounds.
     pub median: f64,
