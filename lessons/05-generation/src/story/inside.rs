@@ -69,9 +69,9 @@ pub fn layer(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         &row.k_turned
     });
     add("v", format!("{kv_heads}x{head_dim}"), |row| &row.v);
-    add("scores, head 0", "seen".into(), |row| &row.scores);
-    add("weights, head 0", "seen".into(), |row| &row.weights);
-    add("gathered values", format!("{heads}x{head_dim}"), |row| {
+    add("scores", "seen".into(), |row| &row.scores);
+    add("weights", "seen".into(), |row| &row.weights);
+    add("gathered", format!("{heads}x{head_dim}"), |row| {
         &row.attended
     });
     add("x + attention", format!("{hidden}"), |row| {
@@ -96,7 +96,7 @@ pub fn layer(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
             .collect::<Vec<_>>(),
     );
     story.say(
-        "Read the scores: the first token sees one position, the second two, the third three. Nobody sees the future, and that is \
+        "Read the scores (those of head 0): the first token sees one position, the second two, the third three. Nobody sees the future, and that is \
          all that \"causal\" means. At position 0 nothing is turned; further on each pair turns by its own angle. Everything \
          else happens to each token alone.",
     );

@@ -46,6 +46,12 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let mut token_ms = Vec::new();
     let tokenizer = scene.model.tokenizer.as_ref();
     let mut text = tokenizer.map(TextStream::continuing);
+    // The first passes of a process are slower (a later step shows it); the bars are to show the length alone.
+    for _ in 0..3 {
+        scene
+            .model
+            .forward(&mut scene.state, &scene.pool, &scene.prompt)?;
+    }
     let mut last = Instant::now();
     let generation = scene.model.generate(
         &mut scene.state,
