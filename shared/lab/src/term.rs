@@ -66,6 +66,21 @@ pub fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
+/// `text`, cut with `…` where it is longer than `columns`.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_string();
+    }
+    let mut kept = String::new();
+    for character in text.chars() {
+        if width(&kept) + character.width().unwrap_or(0) + 1 > columns {
+            break;
+        }
+        kept.push(character);
+    }
+    kept.trim_end().to_string() + "…"
+}
+
 /// Breaks `text` into lines of at most `columns`, at blanks, or between double-width characters (Chinese has no blanks).
 /// Line ends stay; a line that begins with a blank is laid out by its author and is not touched.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
@@ -178,6 +193,14 @@ mod tests {
         assert!(!allows_color(false, None, set("xterm")), "a pipe");
         assert!(!allows_color(true, set("1"), set("xterm")), "NO_COLOR");
         assert!(!allows_color(true, None, set("dumb")), "a dumb terminal");
+    }
+
+    #[test]
+    fn long_names_are_cut_to_their_columns() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("longer", 5), "long…");
+        assert_eq!(cut("一二三", 5), "一二…");
+        assert_eq!(cut("a b", 2), "a…");
     }
 
     #[test]

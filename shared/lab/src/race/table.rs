@@ -109,7 +109,7 @@ impl RaceResult {
     fn cells(&self, entry: &RaceEntry) -> [String; 4] {
         let x = entry.x.map_or(String::new(), short);
         [
-            shortened(&entry.name),
+            term::cut(&entry.name, NAME_COLUMNS),
             x,
             short(entry.median),
             short(entry.spread),
@@ -138,19 +138,4 @@ impl RaceResult {
             }
         }
     }
-}
-
-/// A name of at most [`NAME_COLUMNS`] columns.
-fn shortened(name: &str) -> String {
-    if term::width(name) <= NAME_COLUMNS {
-        return name.to_string();
-    }
-    let mut kept = String::new();
-    for c in name.chars() {
-        kept.push(c);
-        if term::width(&kept) >= NAME_COLUMNS - 1 {
-            break;
-        }
-    }
-    kept + "…"
 }

@@ -10,6 +10,7 @@ use crate::args::CommonArgs;
 use crate::chart::Chart;
 use crate::race::{Race, RaceResult, WallClock};
 use crate::record::{ClaimRecord, Measured};
+use crate::term;
 
 impl Story {
     /// Runs a race under a progress bar, shows its table with bars, and records it.
@@ -71,7 +72,7 @@ impl Story {
     }
 
     /// A progress bar on stderr; hidden where stderr is not a terminal. Finish it with `finish_and_clear` before the
-    /// story goes on. Its message (`set_message`, 22 columns) stands at its end.
+    /// story goes on. Its message (`set_message`) stands at its end, as much of it as fits.
     pub fn progress(&self, len: u64, label: &str) -> ProgressBar {
         let bar = still_bar(len, label);
         if !bar.is_hidden() {
@@ -118,10 +119,10 @@ impl Story {
 /// A bar that moves only when it is told.
 fn still_bar(len: u64, label: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
-    let template = "   {prefix:.30!} {bar:16} {pos}/{len} {elapsed} (left {eta}) {msg:.22!}";
+    let template = "   {prefix} {bar:16} {pos}/{len} {elapsed} (left {eta}) {wide_msg}";
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
-    bar.set_prefix(label.to_string());
+    bar.set_prefix(term::cut(label, 30));
     bar
 }
