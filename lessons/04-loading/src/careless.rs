@@ -1,15 +1,16 @@
 //! Length checks that look right and are not. The exercise "catch the cut-off file" asks for test files that tell them from
 //! the correct one.
 
-use crate::by_hand::safe_header;
 use crate::header::parse_json;
 
 /// A check: does it accept this file as whole?
 pub type Check = fn(&[u8]) -> bool;
 
-/// The check of the loader.
+/// The right one, on lengths alone: the file ends exactly where its last tensor does.
 pub fn correct(file: &[u8]) -> bool {
-    safe_header("file", file).is_ok()
+    ends(file).is_some_and(|(data_begin, ends)| {
+        ends.into_iter().max().unwrap_or(data_begin) == file.len()
+    })
 }
 
 /// The careless ones, each with what it forgets.

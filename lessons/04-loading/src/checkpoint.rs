@@ -1,9 +1,9 @@
 //! A folder's safetensors files as one set of tensors: single, sharded with an index, or sharded without.
 
-use crate::by_hand::{bf16_bits, safe_header, stored_name};
 use crate::bytes::{Access, FileBytes, read_text, unreadable};
 use crate::dtype::{Dtype, TensorInfo, first_not_finite, first_not_finite_bf16, widen};
 use crate::error::{LoadError, Result};
+use crate::exercises::{bf16_bits, safe_header, stored_name};
 use crate::header::Entry;
 use crate::shapes::{expected_shape, is_leftover, tensor_names};
 use crate::source::WeightSource;

@@ -107,11 +107,43 @@ pub fn verify(args: &CommonArgs, manifest: Option<PathBuf>) -> anyhow::Result<()
     Ok(())
 }
 
-/// `manifest`: prints it, or makes it anew.
-pub fn manifest(args: &CommonArgs, manifest: Option<PathBuf>, write: bool) -> anyhow::Result<()> {
+/// A file to be added to the manifest.
+pub struct Addition {
+    /// Relative to the manifest's folder.
+    pub path: String,
+    /// SPDX name.
+    pub licence: String,
+    /// Where it comes from.
+    pub origin: String,
+}
+
+/// `manifest`: prints it, adds a file, or makes it anew.
+pub fn manifest(
+    args: &CommonArgs,
+    manifest: Option<PathBuf>,
+    write: bool,
+    addition: Option<Addition>,
+) -> anyhow::Result<()> {
     let path = manifest.unwrap_or_else(default_manifest);
     let mut manifest = Manifest::read(&path)?;
-    if write {
+    let adds = addition.is_some();
+    if let Some(Addition {
+        path,
+        licence,
+        origin,
+    }) = addition
+    {
+        manifest.files.retain(|record| record.path != path);
+        manifest.files.push(FileRecord {
+            path,
+            bytes: 0,
+            sha256: String::new(),
+            licence,
+            origin,
+        });
+        manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    if write || adds {
         manifest.refresh(&folder_of(&path))?;
         manifest.write(&path)?;
     }

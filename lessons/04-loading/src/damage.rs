@@ -1,8 +1,8 @@
 //! Ways in which a weight file arrives broken, to see who notices: the header check, the check of the values, or only the
 //! checksum.
 
-use crate::by_hand::safe_header;
 use crate::dtype::Dtype;
+use crate::exercises::safe_header;
 use crate::header::Entry;
 use serde_json::Value;
 

@@ -8,14 +8,15 @@
 //! ```
 //!
 //! The format can not run code, which is what "safe" in its name means. Everything else is the reader's duty: each number in
-//! the header was written by somebody else. The checks live in [`crate::by_hand::safe_header`]; here is what it returns, and
+//! the header was written by somebody else. The checks live in [`crate::exercises::safe_header`]; here is what it returns, and
 //! the JSON behind it. An ordinary JSON map would silently keep the last of two equal names, so that the map is read
 //! entry by entry.
 
 use crate::dtype::Dtype;
+use crate::error::LoadError;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Display};
 
 /// One tensor of a file, checked: `end - begin` is what shape and type need, and `data_begin + end` lies in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,110 @@ impl<'de> Deserialize<'de> for RawHeader {
             }
         }
         deserializer.deserialize_map(Entries)
+    }
+}
+
+/// The refusals of a reader, with the file's name in each.
+#[derive(Clone, Copy)]
+pub struct Refuse<'a> {
+    /// The file.
+    pub file: &'a str,
+}
+
+impl Refuse<'_> {
+    /// The file ends early.
+    pub fn cut_off(&self, expected_bytes: u64, found_bytes: u64) -> LoadError {
+        LoadError::CutOff {
+            file: self.file.into(),
+            expected_bytes,
+            found_bytes,
+        }
+    }
+
+    /// The file goes on after its last tensor.
+    pub fn trailing(&self, expected_bytes: u64, found_bytes: u64) -> LoadError {
+        LoadError::TrailingBytes {
+            file: self.file.into(),
+            expected_bytes,
+            found_bytes,
+        }
+    }
+
+    /// The header would be longer than the file.
+    pub fn header_too_long(&self, header_bytes: u64, file_bytes: u64) -> LoadError {
+        LoadError::HeaderTooLong {
+            file: self.file.into(),
+            header_bytes,
+            file_bytes,
+        }
+    }
+
+    /// A place says something else than the format allows.
+    pub fn bad(&self, place: &str, expected: &str, found: impl Display) -> LoadError {
+        LoadError::BadHeader {
+            file: self.file.into(),
+            place: place.into(),
+            expected: expected.into(),
+            found: found.to_string(),
+        }
+    }
+
+    /// A name stands twice.
+    pub fn duplicate(&self, name: &str) -> LoadError {
+        LoadError::DuplicateName {
+            file: self.file.into(),
+            name: name.into(),
+        }
+    }
+
+    /// A type that we do not read.
+    pub fn dtype(&self, name: &str, found: String) -> LoadError {
+        LoadError::WrongDtype {
+            file: self.file.into(),
+            name: name.into(),
+            expected: "type F32, F16 or BF16",
+            found,
+        }
+    }
+
+    /// A size that fits no integer.
+    pub fn overflow(&self, name: &str, shape: Vec<u64>) -> LoadError {
+        LoadError::ShapeOverflow {
+            file: self.file.into(),
+            name: name.into(),
+            shape,
+        }
+    }
+
+    /// More or fewer bytes than shape and type need.
+    pub fn length(&self, name: &str, expected_bytes: u64, found_bytes: u64) -> LoadError {
+        LoadError::WrongLength {
+            file: self.file.into(),
+            name: name.into(),
+            expected_bytes,
+            found_bytes,
+        }
+    }
+
+    /// `second` begins before `first` ends.
+    pub fn overlap(&self, first: &Entry, second: &Entry) -> LoadError {
+        LoadError::Overlap {
+            file: self.file.into(),
+            first: first.name.clone(),
+            first_end: first.end as u64,
+            second: second.name.clone(),
+            second_begin: second.begin as u64,
+        }
+    }
+
+    /// `entry` does not begin where it should.
+    pub fn gap(&self, entry: &Entry, expected_begin: usize) -> LoadError {
+        LoadError::Gap {
+            file: self.file.into(),
+            name: entry.name.clone(),
+            expected_begin: expected_begin as u64,
+            found_begin: entry.begin as u64,
+        }
     }
 }
 

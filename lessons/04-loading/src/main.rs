@@ -55,6 +55,15 @@ enum Command {
     },
     /// Print the manifest of data/; with --write, make lengths and digests of its files anew
     Manifest {
+        /// Add this file (its path relative to the manifest's folder), and write
+        #[arg(long, requires = "licence", requires = "origin", value_name = "PATH")]
+        add: Option<String>,
+        /// Licence of the added file, by its SPDX name
+        #[arg(long, requires = "add", value_name = "NAME")]
+        licence: Option<String>,
+        /// Where the added file comes from, or what made it
+        #[arg(long, requires = "add", value_name = "TEXT")]
+        origin: Option<String>,
         /// Write it back
         #[arg(long)]
         write: bool,
@@ -78,8 +87,21 @@ fn main() -> anyhow::Result<()> {
             ..
         }) => commands::verify_file(&args.common, &file, &sha256),
         Some(Command::Verify { manifest, .. }) => commands::verify(&args.common, manifest),
-        Some(Command::Manifest { write, manifest }) => {
-            commands::manifest(&args.common, manifest, write)
+        Some(Command::Manifest {
+            add,
+            licence,
+            origin,
+            write,
+            manifest,
+        }) => {
+            let addition = (add.zip(licence).zip(origin)).map(|((path, licence), origin)| {
+                commands::Addition {
+                    path,
+                    licence,
+                    origin,
+                }
+            });
+            commands::manifest(&args.common, manifest, write, addition)
         }
         Some(Command::Peak { folder, plan }) => {
             let report = story::measure_peak(&folder, plan)?;

@@ -35,7 +35,7 @@ impl LoadPlan {
     }
 }
 
-/// Loads all tensors of a folder as `f32` by a plan. What it holds on the heap at most is [`crate::by_hand::peak_bytes`],
+/// Loads all tensors of a folder as `f32` by a plan. What it holds on the heap at most is [`crate::exercises::peak_bytes`],
 /// and the header.
 ///
 /// # Errors

@@ -8,9 +8,9 @@
 //! The scale is that of an initialised net: matrices uniform with standard deviation `1 / sqrt(in_features)`, the embedding
 //! 0.02, norms 1. Text generated from it is noise; the time that it takes is real.
 
-use crate::by_hand::bf16_bits;
 use crate::dtype::{Dtype, TensorInfo};
 use crate::error::{LoadError, Result};
+use crate::exercises::bf16_bits;
 use crate::shapes::{EMBEDDING, HEAD, expected_shape, tensor_names};
 use crate::source::WeightSource;
 use half::bf16;

@@ -7,7 +7,7 @@
 //!                                                to nearest   -> a here, b as often elsewhere
 //! ```
 
-use crate::by_hand::bf16_bits;
+use crate::exercises::bf16_bits;
 use crate::random::hash;
 
 /// A way from 32 bits to 16.

@@ -2,11 +2,11 @@
 //!
 //! The bytes go through the `safetensors` crate, which is the format's reference; reading is what this lesson does by hand.
 
-use crate::by_hand::bf16_bits;
 use crate::bytes::reason;
 use crate::config::{ModelConfig, RopeScaling};
 use crate::dtype::Dtype;
 use crate::error::{LoadError, Result};
+use crate::exercises::bf16_bits;
 use crate::source::WeightSource;
 use half::f16;
 use safetensors::tensor::View;

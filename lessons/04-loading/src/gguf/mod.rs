@@ -19,12 +19,12 @@ pub mod names;
 pub mod rotary;
 pub mod vocabulary;
 
-use crate::by_hand::bf16_bits;
 use crate::bytes::FileBytes;
 use crate::checkpoint::count_read;
 use crate::dtype::{Dtype, TensorInfo, first_not_finite, first_not_finite_bf16};
 use crate::error::{LoadError, Result};
-use crate::header::Entry;
+use crate::exercises::bf16_bits;
+use crate::header::{Entry, Refuse};
 use crate::shapes::{expected_shape, tensor_names};
 use crate::source::WeightSource;
 use cursor::Cursor;
@@ -307,45 +307,29 @@ fn check_layout(
     data_begin: usize,
     file_len: usize,
 ) -> Result<()> {
+    let refuse = Refuse { file };
     entries.sort_by_key(|entry| (entry.begin, entry.end));
-    let (mut end, mut before) = (0_usize, "");
-    for entry in entries.iter() {
+    let mut end = 0_usize;
+    for (index, entry) in entries.iter().enumerate() {
         if entry.begin < end {
-            return Err(LoadError::Overlap {
-                file: file.into(),
-                first: before.into(),
-                first_end: end as u64,
-                second: entry.name.clone(),
-                second_begin: entry.begin as u64,
-            });
+            return Err(refuse.overlap(&entries[index - 1], entry));
         }
-        let expected = end.checked_next_multiple_of(alignment);
-        if Some(entry.begin) != expected {
-            return Err(LoadError::Gap {
-                file: file.into(),
-                name: entry.name.clone(),
-                expected_begin: expected.unwrap_or(usize::MAX) as u64,
-                found_begin: entry.begin as u64,
-            });
+        let expected = end
+            .checked_next_multiple_of(alignment)
+            .unwrap_or(usize::MAX);
+        if entry.begin != expected {
+            return Err(refuse.gap(entry, expected));
         }
-        (end, before) = (entry.end, &entry.name);
+        end = entry.end;
     }
     let expected_bytes = data_begin.saturating_add(end) as u64;
     let found_bytes = file_len as u64;
     if found_bytes < expected_bytes {
-        return Err(LoadError::CutOff {
-            file: file.into(),
-            expected_bytes,
-            found_bytes,
-        });
+        return Err(refuse.cut_off(expected_bytes, found_bytes));
     }
     // The last tensor may be padded too.
     if found_bytes > expected_bytes.next_multiple_of(alignment as u64) {
-        return Err(LoadError::TrailingBytes {
-            file: file.into(),
-            expected_bytes,
-            found_bytes,
-        });
+        return Err(refuse.trailing(expected_bytes, found_bytes));
     }
     Ok(())
 }
@@ -386,10 +370,5 @@ pub(crate) fn bad(
     expected: &str,
     found: impl std::fmt::Display,
 ) -> LoadError {
-    LoadError::BadHeader {
-        file: file.into(),
-        place: place.into(),
-        expected: expected.into(),
-        found: found.to_string(),
-    }
+    Refuse { file }.bad(place, expected, found)
 }

@@ -37,7 +37,7 @@ pub fn weight_file(folder: &Path) -> anyhow::Result<PathBuf> {
 pub fn open(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
     let path = weight_file(folder)?;
     let bytes = FileBytes::open(&path, Access::Mapped)?;
-    let header = loading::by_hand::safe_header(SINGLE_FILE, &bytes)?;
+    let header = loading::exercises::safe_header(SINGLE_FILE, &bytes)?;
     story.model(&story.args().model.clone());
     story.say(format!(
         "{}, {} bytes. This is all that a trained model is:",
@@ -106,7 +106,7 @@ pub fn claims_of_the_header(story: &mut Story, folder: &Path) -> anyhow::Result<
     );
     let path = weight_file(folder)?;
     let bytes = FileBytes::open(&path, Access::Mapped)?;
-    let header = loading::by_hand::safe_header(SINGLE_FILE, &bytes)?;
+    let header = loading::exercises::safe_header(SINGLE_FILE, &bytes)?;
     let json_bytes = header.data_begin - 8;
     story.show_as(
         "header",
@@ -123,7 +123,7 @@ pub fn claims_of_the_header(story: &mut Story, folder: &Path) -> anyhow::Result<
             8 + json_bytes + data_bytes
         ),
     );
-    weights_by_hand(story, &bytes, &header);
+    weights_exercises(story, &bytes, &header);
     Ok(())
 }
 
@@ -135,7 +135,7 @@ fn hex_of_length(length: usize) -> String {
 }
 
 /// The first weights, bit by bit.
-fn weights_by_hand(story: &mut Story, bytes: &[u8], header: &Header) {
+fn weights_exercises(story: &mut Story, bytes: &[u8], header: &Header) {
     let Some(entry) = header.entries.iter().find(|entry| entry.shape.len() == 2) else {
         return;
     };

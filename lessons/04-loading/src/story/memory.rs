@@ -4,7 +4,7 @@ use super::big_folder;
 use anyhow::Context;
 use lab::story::{NumberPrediction, Story};
 use lab::table::Table;
-use loading::by_hand::peak_bytes;
+use loading::exercises::peak_bytes;
 use loading::memory::{LoadPlan, load_f32, proc_status_bytes};
 use loading::{Access, Dtype};
 use serde::{Deserialize, Serialize};

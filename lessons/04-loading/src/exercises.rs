@@ -1,7 +1,7 @@
 //! The functions that a reader of this lesson writes: each one is small, free-standing and used by the loader itself.
 
-use crate::error::{LoadError, Result};
-use crate::header::{Entry, Header, dtype_of, parse_json};
+use crate::error::Result;
+use crate::header::{Entry, Header, Refuse, dtype_of, parse_json};
 use crate::memory::LoadPlan;
 
 /// Reads the header of a safetensors file and believes nothing in it. `bytes` is the whole file; `file` names it in errors.
@@ -15,67 +15,39 @@ use crate::memory::LoadPlan;
 /// # Errors
 /// The first rule that is broken.
 pub fn safe_header(file: &str, bytes: &[u8]) -> Result<Header> {
-    let bad = |place: &str, expected: &str, found: String| LoadError::BadHeader {
-        file: file.into(),
-        place: place.into(),
-        expected: expected.into(),
-        found,
-    };
+    let refuse = Refuse { file };
     let file_bytes = bytes.len() as u64;
     let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
-        return Err(LoadError::CutOff {
-            file: file.into(),
-            expected_bytes: 10,
-            found_bytes: file_bytes,
-        });
+        return Err(refuse.cut_off(10, file_bytes));
     };
     // Compared without adding 8 to it: a length near 2^64 would wrap round and pass.
     let header_bytes = u64::from_le_bytes(*length);
     if header_bytes > rest.len() as u64 {
-        return Err(LoadError::HeaderTooLong {
-            file: file.into(),
-            header_bytes,
-            file_bytes,
-        });
+        return Err(refuse.header_too_long(header_bytes, file_bytes));
     }
     let (json, data) = rest.split_at(header_bytes as usize);
-    let raw = parse_json(json).map_err(|error| bad("header", "a JSON map of tensors", error))?;
+    let raw =
+        parse_json(json).map_err(|error| refuse.bad("header", "a JSON map of tensors", error))?;
     if raw.metadata.len() > 1 {
-        return Err(LoadError::DuplicateName {
-            file: file.into(),
-            name: "__metadata__".into(),
-        });
+        return Err(refuse.duplicate("__metadata__"));
     }
 
+    // Each claim by itself: the bytes between its offsets are what its shape and type need.
     let mut entries = Vec::with_capacity(raw.entries.len());
     for (name, claim) in raw.entries {
         let Some(dtype) = dtype_of(&claim.dtype) else {
-            return Err(LoadError::WrongDtype {
-                file: file.into(),
-                name,
-                expected: "type F32, F16 or BF16",
-                found: claim.dtype,
-            });
+            return Err(refuse.dtype(&name, claim.dtype));
         };
         let [begin, end] = claim.data_offsets;
         if begin > end {
-            return Err(bad(&name, "begin <= end", format!("[{begin}, {end})")));
+            return Err(refuse.bad(&name, "begin <= end", format!("[{begin}, {end})")));
         }
         let num_values = (claim.shape.iter()).try_fold(1_u64, |product, &n| product.checked_mul(n));
-        let Some(expected_bytes) = num_values.and_then(|n| dtype.bytes(n)) else {
-            return Err(LoadError::ShapeOverflow {
-                file: file.into(),
-                name,
-                shape: claim.shape,
-            });
+        let Some(needed_bytes) = num_values.and_then(|n| dtype.bytes(n)) else {
+            return Err(refuse.overflow(&name, claim.shape));
         };
-        if end - begin != expected_bytes {
-            return Err(LoadError::WrongLength {
-                file: file.into(),
-                name,
-                expected_bytes,
-                found_bytes: end - begin,
-            });
+        if end - begin != needed_bytes {
+            return Err(refuse.length(&name, needed_bytes, end - begin));
         }
         entries.push(Entry {
             name,
@@ -86,51 +58,30 @@ pub fn safe_header(file: &str, bytes: &[u8]) -> Result<Header> {
         });
     }
 
+    // All of them together: no name twice, and in the order of their bytes each begins where the one before it ends.
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     if let Some(pair) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        return Err(LoadError::DuplicateName {
-            file: file.into(),
-            name: pair[0].name.clone(),
-        });
+        return Err(refuse.duplicate(&pair[0].name));
     }
-    // In the order of their bytes each tensor must begin where the one before it ends.
     entries.sort_by_key(|entry| (entry.begin, entry.end));
     let mut end = 0;
     for (index, entry) in entries.iter().enumerate() {
         if entry.begin < end {
-            return Err(LoadError::Overlap {
-                file: file.into(),
-                first: entries[index - 1].name.clone(),
-                first_end: end as u64,
-                second: entry.name.clone(),
-                second_begin: entry.begin as u64,
-            });
+            return Err(refuse.overlap(&entries[index - 1], entry));
         }
         if entry.begin > end {
-            return Err(LoadError::Gap {
-                file: file.into(),
-                name: entry.name.clone(),
-                expected_begin: end as u64,
-                found_begin: entry.begin as u64,
-            });
+            return Err(refuse.gap(entry, end));
         }
         end = entry.end;
     }
-    // And the last one must end where the file does. The sum saturates: a forged offset may be near 2^64.
+
+    // And the last one ends where the file does. The sum saturates: a forged offset may be near 2^64.
     let expected_bytes = (8 + header_bytes).saturating_add(end as u64);
     if end > data.len() {
-        return Err(LoadError::CutOff {
-            file: file.into(),
-            expected_bytes,
-            found_bytes: file_bytes,
-        });
+        return Err(refuse.cut_off(expected_bytes, file_bytes));
     }
     if end < data.len() {
-        return Err(LoadError::TrailingBytes {
-            file: file.into(),
-            expected_bytes,
-            found_bytes: file_bytes,
-        });
+        return Err(refuse.trailing(expected_bytes, file_bytes));
     }
     Ok(Header {
         data_begin: 8 + header_bytes as usize,
@@ -204,13 +155,15 @@ pub fn peak_bytes(plan: LoadPlan, stored_bytes: &[u64], loaded_bytes: &[u64]) ->
 /// A cut may fall within the length field, within the JSON, on the border of the data section, between two tensors (each
 /// is then whole or absent) and one byte before the end.
 pub fn cut_off_files(whole: &[u8]) -> Vec<Vec<u8>> {
-    let mut header_bytes = [0; 8];
-    header_bytes.copy_from_slice(&whole[..8]);
-    let data_begin = 8 + u64::from_le_bytes(header_bytes) as usize;
+    let mut length = [0; 8];
+    length.copy_from_slice(&whole[..8]);
+    let data_begin = 8 + u64::from_le_bytes(length) as usize;
     let mut ends = vec![0, 4, 8, data_begin - 1, data_begin, whole.len() - 1];
-    if let Ok(header) = safe_header("whole", whole) {
-        let inner = &header.entries[..header.entries.len() - 1];
-        ends.extend(inner.iter().map(|entry| data_begin + entry.end));
-    }
+    // Where a tensor ends, other than the last one.
+    let tensors = parse_json(&whole[8..data_begin])
+        .unwrap_or_default()
+        .entries;
+    let borders = (tensors.iter()).map(|(_, tensor)| data_begin + tensor.data_offsets[1] as usize);
+    ends.extend(borders.filter(|end| *end < whole.len()));
     ends.iter().map(|&end| whole[..end].to_vec()).collect()
 }
