@@ -109,6 +109,15 @@ pub fn read_folder(folder: &Path, pool: Arc<Pool>) -> anyhow::Result<Llama> {
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let config: LlamaConfig =
         serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    read_weights(folder, config, pool)
+}
+
+/// Reads the `model.safetensors` of a folder whose shape is known.
+///
+/// # Errors
+/// As [`read_folder`].
+pub fn read_weights(folder: &Path, config: LlamaConfig, pool: Arc<Pool>) -> anyhow::Result<Llama> {
+    use anyhow::Context;
     config.validate()?;
     let path = folder.join("model.safetensors");
     let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;

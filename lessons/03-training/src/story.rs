@@ -454,7 +454,7 @@ fn evaluation(
     story.show_as(
         "the same answers, one place further",
         by_chance,
-        format!("{:.0} % (some answers are alike)", 100.0 * by_chance),
+        format!("{:.0} % would be right", 100.0 * by_chance),
     );
     story.say("Training shuffled its samples. An answer that leaves the place of its question is a wrong answer.");
     let fingerprint = fingerprint(set);

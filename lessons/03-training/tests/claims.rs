@@ -1,0 +1,139 @@
+//! The claims of this lesson, as counts and as numbers that are the same on every machine.
+
+use layout::pool::Pool;
+use std::sync::Arc;
+use training::batch::Batch;
+use training::corpus::evaluation::{EvalSize, Evaluation};
+use training::corpus::{Literature, Order, StreamOptions, TrainingStream};
+use training::eval::fingerprint;
+use training::grammar::Grammar;
+use training::model::Llama;
+use training::split::Split;
+use training::tokenizer::Tokenizer;
+use training::train::nats_per_token;
+use training::trainer::{Schedule, Trainer};
+use training::{LlamaConfig, TokenId};
+
+fn literature() -> Literature {
+    Literature::load(&lab::paths::data_dir().join("corpus")).unwrap()
+}
+
+fn tokenizer() -> Tokenizer {
+    Tokenizer::load(&lab::paths::data_dir().join("stories/tokenizer.json")).unwrap()
+}
+
+/// D1, the training half: from the same tokens, a shuffled order teaches both kinds of text, file order only the last kind.
+#[test]
+fn training_wants_shuffled_samples() {
+    let (literature, tokenizer) = (literature(), tokenizer());
+    let size = EvalSize {
+        stories: 6,
+        chapters: 1,
+        tasks: 0,
+        prompts: 0,
+    };
+    let held_out = Evaluation::new(
+        &Grammar::new(),
+        &literature,
+        &tokenizer,
+        Split::Validation,
+        size,
+    );
+    let schedule = Schedule {
+        batch_size: 4,
+        seq_len: 64,
+        peak_rate: 5e-3,
+        warmup_steps: 10,
+        ..Schedule::for_tokens(160 * 256)
+    };
+    let stories_after = |order: Order| {
+        let options = StreamOptions {
+            story_share: 0.5,
+            order,
+            ..StreamOptions::default()
+        };
+        let mut stream =
+            TrainingStream::new(Grammar::new(), &literature, tokenizer.clone(), options);
+        let config = LlamaConfig {
+            hidden_size: 32,
+            intermediate_size: 64,
+            num_layers: 1,
+            num_heads: 2,
+            num_kv_heads: 2,
+            head_dim: 16,
+            max_seq_len: 64,
+            ..LlamaConfig::stories()
+        };
+        let mut trainer = Trainer::new(
+            Llama::new(config, 1, Arc::new(Pool::new(2))),
+            schedule.clone(),
+        );
+        for _ in 0..schedule.num_steps() {
+            let tokens = stream.next_batch(4, 65);
+            let windows: Vec<&[TokenId]> = tokens.chunks(65).collect();
+            trainer.train(&Batch::windows(&windows)).unwrap();
+        }
+        nats_per_token(&trainer.model, &held_out.stories, 2000)
+    };
+    let shuffled = stories_after(Order::Shuffled);
+    let in_order = stories_after(Order::InOrder {
+        num_windows: 4 * schedule.num_steps(),
+    });
+    assert!(
+        in_order > shuffled + 0.3,
+        "stories: {shuffled} shuffled, {in_order} in order"
+    );
+}
+
+/// D1, the other half: an evaluation set keeps its order, whatever is asked of it before.
+#[test]
+fn evaluation_keeps_the_order_of_its_documents() {
+    let (literature, tokenizer) = (literature(), tokenizer());
+    let set = |stories| {
+        let size = EvalSize {
+            stories,
+            chapters: 2,
+            tasks: stories,
+            prompts: 2,
+        };
+        Evaluation::new(&Grammar::new(), &literature, &tokenizer, Split::Test, size)
+    };
+    let (small, large) = (set(5), set(9));
+    assert_eq!(small.stories, large.stories[..5]);
+    assert_eq!(small.tasks, large.tasks[..5]);
+}
+
+/// D2: what is measured is fixed. A change of grammar, split, vocabulary, corpus or evaluation set changes this number, and
+/// with it every published figure: then all of them have to be measured again.
+#[test]
+fn the_evaluation_set_is_what_it_was_when_figures_were_published() {
+    let size = EvalSize {
+        stories: 50,
+        chapters: 3,
+        tasks: 50,
+        prompts: 20,
+    };
+    let set = Evaluation::new(
+        &Grammar::new(),
+        &literature(),
+        &tokenizer(),
+        Split::Test,
+        size,
+    );
+    assert_eq!(
+        fingerprint(&set),
+        "d9f454e73ba5bec62ce002a5ff646f22e4a0bc38648ab9a7c3780d76b2d15dae"
+    );
+}
+
+/// D2: this lesson measures models without any inference code; it depends on no lesson that has some.
+#[test]
+fn evaluation_depends_on_no_inference_code() {
+    let manifest = include_str!("../Cargo.toml");
+    for number in 4..=22 {
+        assert!(
+            !manifest.contains(&format!("lesson{number:02}")),
+            "lesson {number}"
+        );
+    }
+}
