@@ -13,7 +13,7 @@
 //! 2. Up to 14 rows and 2 vectors of outputs advance together, so that the 4 cycles which one multiply-add takes are filled with others
 //!    (8 are needed on a core with two units), and each loaded weight is used for many rows.
 //! 3. k is cut into blocks that fit the cache. A later block continues from the stored sums: storing an f32 and loading it again is exact.
-//! 4. Tails of rows use a smaller tile, tails of columns use zero weights whose results are not stored.
+//! 4. Tails of rows use a smaller tile; tails of columns are computed with zero weights in a small buffer, and what exists is copied out.
 //!
 //! So an output is always `fma(x[k_len-1], w[k_len-1], … fma(x[1], w[1], fma(x[0], w[0], 0)))`: one accumulator, k ascending. It does
 //! not matter which rows stand beside it, how many threads share the work, or how wide the registers are.
@@ -170,107 +170,175 @@ unsafe fn neon<W: Weight>(block: &Block<W>) {
 
 /// Cuts the block into register tiles.
 #[inline(always)]
-unsafe fn panels_of<L: Lanes, W: Weight>(block: &Block<W>) {
+unsafe fn panels_of<L: Tiles, W: Weight>(block: &Block<W>) {
     let pair = 2 * L::N;
     let end = block.columns.next_multiple_of(PANEL);
     let tiles = block.rows.div_ceil(block.tile_rows);
-    if block.order == Order::RowsOutside && tiles > 1 {
-        for tile in 0..tiles {
-            let mut at = 0;
-            while at < end {
+    // With few rows one pair of vectors has too few independent sums to fill the multiply-add units: take two pairs.
+    let few_rows = block.tile_rows * 2 <= L::ROWS;
+    let rows_outside = block.order == Order::RowsOutside && tiles > 1;
+    for outer in 0..if rows_outside { tiles } else { 1 } {
+        let mut at = 0;
+        while at < end {
+            let pairs = if few_rows && at + 2 * pair <= end {
+                2
+            } else {
+                1
+            };
+            for tile in if rows_outside {
+                outer..outer + 1
+            } else {
+                0..tiles
+            } {
                 // SAFETY: the tile's rows and the columns at `at` lie in the block.
-                unsafe { tile_of::<L, W>(block, tile, at, 1) };
-                at += pair;
+                unsafe { tile_of::<L, W>(block, tile, at, pairs) };
             }
+            at += pair * pairs;
         }
-        return;
-    }
-    let mut at = 0;
-    while at < end {
-        // With few rows one pair of vectors has too few independent sums to fill the multiply-add units: take two pairs.
-        let pairs = if block.tile_rows * 2 <= L::ROWS && at + 2 * pair <= end {
-            2
-        } else {
-            1
-        };
-        for tile in 0..tiles {
-            // SAFETY: the tile's rows and the columns at `at` lie in the block.
-            unsafe { tile_of::<L, W>(block, tile, at, pairs) };
-        }
-        at += pair * pairs;
     }
 }
 
-/// Chooses the tile for this number of rows: a constant in the machine code, so that all sums live in registers.
+/// Where a register tile finds its numbers. Of arrays of two, the second belongs to the second pair of vectors, if there is one: it may
+/// lie in another panel, so there are two streams of weights.
+struct Place<W> {
+    x: *const f32,
+    w: [*const W; 2],
+    ahead: [*const u8; 2],
+    out: *mut f32,
+    out_row: usize,
+    columns: [[usize; 2]; 2],
+}
+
+/// One register tile of the block: `pairs` pairs of vectors from storage position `at` on.
 #[inline(always)]
-unsafe fn tile_of<L: Lanes, W: Weight>(block: &Block<W>, tile: usize, at: usize, pairs: usize) {
-    let rows = block.tile_rows.min(block.rows - tile * block.tile_rows);
-    // The last vector of a matrix may lack its partner: then half of the work is left out.
-    let alone = W::columns::<L>(at)[1] >= block.columns;
-    let width = if pairs == 2 {
-        4
-    } else if alone {
-        1
-    } else {
-        2
+unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize, pairs: usize) {
+    let row = tile * block.tile_rows;
+    let rows = block.tile_rows.min(block.rows - row);
+    let ats = [at, at + 2 * L::N];
+    // SAFETY: the row and the first pair lie in the block; the pointers of a second pair are only computed where there is none.
+    let (x, out, w) = unsafe {
+        let w = ats.map(|at| {
+            block
+                .w
+                .wrapping_add(at / PANEL * block.w_panel + at % PANEL)
+        });
+        (
+            block.x.add(row * block.x_row),
+            block.out.add(row * block.out_row),
+            w,
+        )
     };
-    macro_rules! choose {
-        ($($m:literal)*) => {
-            // SAFETY: the caller's.
-            unsafe {
-                match (rows, width) {
-                    $( ($m, 1) if $m <= L::ROWS => register_tile::<L, W, $m, 1, 1>(block, tile, at),
-                       ($m, 2) if $m <= L::ROWS => register_tile::<L, W, $m, 1, 2>(block, tile, at),
-                       ($m, 4) if 2 * $m <= L::ROWS => register_tile::<L, W, $m, 2, 2>(block, tile, at), )*
-                    _ => unreachable!("a tile has at most {} rows", L::ROWS),
-                }
-            }
-        };
+    let ahead = w.map(|w| {
+        w.cast::<u8>()
+            .wrapping_add(block.ahead + tile * block.ahead_tile)
+    });
+    let columns = ats.map(W::columns::<L>);
+    let mut place = Place {
+        x,
+        w,
+        ahead,
+        out,
+        out_row: block.out_row,
+        columns,
+    };
+    // The last vector of a matrix may lack its partner: then half of the work is left out.
+    let alone = pairs == 1 && rows == L::ROWS && columns[0][1] >= block.columns;
+    let width = if alone { 1 } else { 2 * pairs };
+    let last = if alone {
+        columns[0][0]
+    } else {
+        columns[pairs - 1][1]
+    };
+    if last + L::N <= block.columns {
+        // SAFETY: all its columns exist.
+        return unsafe { L::choose(rows, width, block, &place) };
     }
-    choose!(1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+
+    // Columns are missing: compute in a buffer that has all of them, and copy those that exist.
+    let first = at / PANEL * PANEL;
+    let real = block.columns.saturating_sub(first).min(2 * PANEL);
+    let mut buffer = [0.0f32; MOST_ROWS * 2 * PANEL];
+    place.out = buffer.as_mut_ptr().wrapping_sub(first);
+    place.out_row = 2 * PANEL;
+    for (m, line) in buffer.chunks_exact_mut(2 * PANEL).take(rows).enumerate() {
+        // SAFETY: row m of the tile and `real` columns from `first` on exist in the output.
+        let sums = unsafe { std::slice::from_raw_parts(out.add(m * block.out_row + first), real) };
+        line[..real].copy_from_slice(sums);
+    }
+    // SAFETY: its columns begin at `first` and end before `first + 2 * PANEL`, which is what the buffer has.
+    unsafe { L::choose(rows, width, block, &place) };
+    for (m, line) in buffer.chunks_exact(2 * PANEL).take(rows).enumerate() {
+        // SAFETY: as above.
+        let sums =
+            unsafe { std::slice::from_raw_parts_mut(out.add(m * block.out_row + first), real) };
+        sums.copy_from_slice(&line[..real]);
+    }
 }
 
-/// `M` rows times `P` pairs of column vectors, of which the first `V` are needed; all of k.
-#[inline(always)]
-unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, const V: usize>(
-    block: &Block<W>,
-    tile: usize,
-    at: usize,
-) {
-    // SAFETY: the tile's rows and columns lie in the block, whose pointers are valid; partial vectors go through `load_some` and `store_some`.
-    unsafe {
-        let out = block.out.add(tile * block.tile_rows * block.out_row);
-        let columns: [[usize; 2]; P] = std::array::from_fn(|p| W::columns::<L>(at + p * 2 * L::N));
-        let whole = columns
-            .iter()
-            .all(|pair| pair[..V].iter().all(|&c| c + L::N <= block.columns));
+/// Chooses the tile for a number of rows and of vectors: constants in the machine code, so that all sums live in registers.
+trait Tiles: Lanes {
+    /// # Safety
+    /// As for [`register_tile`].
+    unsafe fn choose<W: Weight>(rows: usize, width: usize, block: &Block<W>, place: &Place<W>);
+}
 
-        let mut sums = [[[L::zero(); 2]; P]; M];
-        if block.resume {
-            for m in 0..M {
-                for p in 0..P {
-                    for v in 0..V {
-                        let from = out.add(m * block.out_row);
-                        sums[m][p][v] = if whole {
-                            L::load(from.add(columns[p][v]))
-                        } else {
-                            load_some::<L>(from, columns[p][v], block.columns)
-                        };
+/// Only the tiles that a set can meet are compiled: each is a few kilobytes of machine code. The single vector is only there for whole
+/// tiles; elsewhere it computes a pair.
+macro_rules! tiles {
+    ($lanes:ty, $most:literal, rows $($m:literal)*, few $($f:literal)*) => {
+        impl Tiles for $lanes {
+            #[inline(always)]
+            unsafe fn choose<W: Weight>(rows: usize, width: usize, block: &Block<W>, place: &Place<W>) {
+                // SAFETY: the caller's.
+                unsafe {
+                    match (width, rows) {
+                        (1, $most) => register_tile::<Self, W, $most, 1, 1>(block, place),
+                        $( (2, $m) => register_tile::<Self, W, $m, 1, 2>(block, place), )*
+                        $( (4, $f) => register_tile::<Self, W, $f, 2, 2>(block, place), )*
+                        _ => unreachable!("no tile of {rows} rows and {width} vectors"),
                     }
                 }
             }
         }
+    };
+}
+tiles!(ScalarLanes, 4, rows 1 2 3 4, few 1 2);
+#[cfg(target_arch = "x86_64")]
+tiles!(crate::lanes::Avx2Lanes, 6, rows 1 2 3 4 5 6, few 1 2 3);
+#[cfg(target_arch = "x86_64")]
+tiles!(crate::lanes::Avx512Lanes, 14, rows 1 2 3 4 5 6 7 8 9 10 11 12 13 14, few 1 2 3 4 5 6 7);
+#[cfg(target_arch = "aarch64")]
+tiles!(crate::lanes::NeonLanes, 12, rows 1 2 3 4 5 6 7 8 9 10 11 12, few 1 2 3 4 5 6);
 
-        let mut x = block.x.add(tile * block.tile_rows * block.x_row);
-        // The pairs may lie in different panels: two streams.
-        let mut w: [*const W; P] = std::array::from_fn(|p| {
-            let at = at + p * 2 * L::N;
-            block.w.add(at / PANEL * block.w_panel + at % PANEL)
-        });
-        let mut ahead = w.map(|w| {
-            w.cast::<u8>()
-                .wrapping_add(block.ahead + tile * block.ahead_tile)
-        });
+/// `M` rows times `P` pairs of vectors of columns, of which the first `V` are needed; all of k.
+///
+/// # Safety
+/// The machine has the instruction set; `place` names M rows of x, P pairs of weights and M rows of these columns of the output.
+#[inline(always)]
+unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, const V: usize>(
+    block: &Block<W>,
+    place: &Place<W>,
+) {
+    let &Place {
+        mut x,
+        mut w,
+        mut ahead,
+        out,
+        out_row,
+        columns,
+    } = place;
+    // SAFETY: the caller's, for all loads and stores.
+    unsafe {
+        let mut sums = [[[L::zero(); V]; P]; M];
+        if block.resume {
+            for m in 0..M {
+                for p in 0..P {
+                    for v in 0..V {
+                        sums[m][p][v] = L::load(out.wrapping_add(m * out_row + columns[p][v]));
+                    }
+                }
+            }
+        }
         for _ in 0..block.k {
             for p in 0..P {
                 for line in 0..size_of::<W>() * PANEL / 64 {
@@ -281,54 +349,24 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, con
             let mut weights = [[L::zero(); 2]; P];
             for p in 0..P {
                 weights[p] = W::load_pair::<L>(w[p]);
-                w[p] = w[p].add(PANEL);
+                w[p] = w[p].wrapping_add(PANEL);
             }
             for m in 0..M {
-                let value = L::splat(*x.add(m * block.x_row));
+                let value = L::splat(*x.wrapping_add(m * block.x_row));
                 for p in 0..P {
                     for v in 0..V {
                         sums[m][p][v] = L::fma(value, weights[p][v], sums[m][p][v]);
                     }
                 }
             }
-            x = x.add(block.x_k);
+            x = x.wrapping_add(block.x_k);
         }
-
         for m in 0..M {
             for p in 0..P {
                 for v in 0..V {
-                    let to = out.add(m * block.out_row);
-                    if whole {
-                        L::store(to.add(columns[p][v]), sums[m][p][v]);
-                    } else {
-                        store_some::<L>(to, columns[p][v], block.columns, sums[m][p][v]);
-                    }
+                    L::store(out.wrapping_add(m * out_row + columns[p][v]), sums[m][p][v]);
                 }
             }
         }
-    }
-}
-
-/// Loads the numbers of columns `column .. min(column + N, columns)`, zeros beyond.
-#[inline(always)]
-unsafe fn load_some<L: Lanes>(row: *const f32, column: usize, columns: usize) -> L::V {
-    let mut numbers = [0.0f32; 16];
-    for i in 0..L::N.min(columns.saturating_sub(column)) {
-        // SAFETY: column + i < columns, which the row has.
-        numbers[i] = unsafe { *row.add(column + i) };
-    }
-    // SAFETY: N <= 16.
-    unsafe { L::load(numbers.as_ptr()) }
-}
-
-/// Stores the numbers of columns `column .. min(column + N, columns)`, no others.
-#[inline(always)]
-unsafe fn store_some<L: Lanes>(row: *mut f32, column: usize, columns: usize, v: L::V) {
-    let mut numbers = [0.0f32; 16];
-    // SAFETY: N <= 16.
-    unsafe { L::store(numbers.as_mut_ptr(), v) };
-    for i in 0..L::N.min(columns.saturating_sub(column)) {
-        // SAFETY: column + i < columns, which the row has.
-        unsafe { *row.add(column + i) = numbers[i] };
     }
 }

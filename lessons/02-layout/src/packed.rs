@@ -21,9 +21,11 @@
 //! The sum of one output runs over k in one order in all of these, so its bits do not depend on the number of rows or threads.
 
 use crate::aligned::Aligned;
+use crate::exercises;
 use crate::kernel::{self, Block, Order, PANEL, Weight};
 use crate::pool::Pool;
 use crate::simd::Isa;
+use bytemuck::Pod;
 use half::bf16;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -321,24 +323,23 @@ impl<W: Weight> Task<'_, W> {
     }
 }
 
-/// Row-major `[out_features, in_features]` to panels; columns that do not exist are zeros.
-fn pack<W: Weight + bytemuck::Pod>(
-    weights: &[W],
-    out_features: usize,
-    in_features: usize,
-) -> Aligned<W> {
+/// Row-major `[out_features, in_features]` to panels ([`exercises::pack_panel`]).
+fn pack<W: Weight + Pod>(weights: &[W], out_features: usize, in_features: usize) -> Aligned<W> {
     assert_eq!(
         weights.len(),
         out_features * in_features,
         "weights are [{out_features}, {in_features}]"
     );
     let mut packed = Aligned::zeros(out_features.next_multiple_of(PANEL) * in_features);
-    for j in 0..out_features {
-        let panel = &mut packed[j / PANEL * PANEL * in_features..];
-        let row = &weights[j * in_features..(j + 1) * in_features];
-        for (line, &w) in panel.chunks_exact_mut(PANEL).zip(row) {
-            line[W::place(j % PANEL)] = w;
-        }
+    let mut order = [0; PANEL];
+    for column in 0..PANEL {
+        order[W::place(column)] = column;
+    }
+    for (p, panel) in packed
+        .chunks_exact_mut((in_features * PANEL).max(1))
+        .enumerate()
+    {
+        exercises::pack_panel(weights, in_features, p * PANEL, &order, W::zeroed(), panel);
     }
     packed
 }

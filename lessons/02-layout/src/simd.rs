@@ -76,3 +76,24 @@ impl Isa {
         }
     }
 }
+
+/// Runs plain loops as compiled for AVX2 with fused multiply-add, where the machine has them.
+///
+/// Without this, `f32::mul_add` on x86-64 is a call into the C library, because the oldest such processors lack the instruction. The loops
+/// inside `work` must be inlined into it (`#[inline(always)]`), since only code inside the chosen function may use the instructions; if they are
+/// not, the result is the same and only slower. Other processors have the instruction always.
+#[inline]
+pub fn with_fma<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,fma")]
+        fn compiled_for_avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if Isa::Avx2.is_available() {
+            // SAFETY: the instructions were just found to be there.
+            return unsafe { compiled_for_avx2(work) };
+        }
+    }
+    work()
+}
