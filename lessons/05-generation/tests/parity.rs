@@ -64,6 +64,21 @@ fn the_tape_model_gives_the_same_logits() {
     assert!(compared >= 4, "only {compared} folders compared");
 }
 
+/// The same for the trained model, which lesson 03 reads by itself.
+#[test]
+fn the_tape_model_gives_the_same_logits_for_stories() {
+    let path = lab::paths::data_dir().join("stories");
+    let folder = open(&path);
+    let tokens: Vec<TokenId> = (0..100).map(|i| TokenId(i * 97 % 2048)).collect();
+    let taped = training::export::read_folder(&path, Arc::new(Pool::new(1)))
+        .unwrap()
+        .logits(&tokens);
+    let weights = Weights::packed_f32(&folder.config.llama, &*folder.weights).unwrap();
+    let ours = forward_all_rows(&folder.config, &weights, &small_pool(), &tokens).concat();
+    let taped = taped.as_slice().unwrap();
+    fixtures::assert_close(&ours, taped, 2e-5 * fixtures::largest(taped));
+}
+
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     for (path, golden) in fixture_folders() {

@@ -1,0 +1,91 @@
+//! The binary as a user meets it, on a fixture folder.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn lesson05(model: &str, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lesson05"));
+    command.args([
+        "--model",
+        fixtures::model(model).to_str().unwrap(),
+        "--threads",
+        "1",
+    ]);
+    command.args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// One document, and the same text as the one that streams to a pipe.
+#[test]
+fn generate_prints_one_document_and_streams_the_same_text() {
+    let args = ["generate", "--prompt", "Once upon a time", "--tokens", "9"];
+    let streamed = lesson05("some-kv-tied-bf16", &args);
+    assert!(streamed.status.success());
+    let output = lesson05("some-kv-tied-bf16", &[&args[..], &["--json"]].concat());
+    assert!(output.status.success());
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        text(&streamed.stdout),
+        format!("{}\n", document["text"].as_str().unwrap())
+    );
+    let new_tokens = document["tokens"].as_array().unwrap().len();
+    assert!(document["prompt_tokens"].as_u64().unwrap() > 0);
+    assert_eq!(
+        document["timings"]["token_ms"].as_array().unwrap().len(),
+        new_tokens
+    );
+    let finish_reason = document["finish_reason"].as_str().unwrap();
+    assert!(finish_reason == "stop" || (finish_reason == "length" && new_tokens == 9));
+}
+
+#[test]
+fn zero_tokens_are_an_empty_answer() {
+    let output = lesson05(
+        "some-kv-tied-bf16",
+        &["generate", "--prompt", "Once", "--tokens", "0", "--json"],
+    );
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["tokens"], serde_json::json!([]));
+    assert_eq!(
+        (&document["text"], &document["finish_reason"]),
+        (&"".into(), &"length".into())
+    );
+}
+
+#[test]
+fn a_chat_uses_the_models_own_form() {
+    let args = ["generate", "--prompt", "Hello", "--tokens", "3", "--json"];
+    let plain: Value =
+        serde_json::from_slice(&lesson05("some-kv-tied-bf16", &args).stdout).unwrap();
+    let chat = lesson05("some-kv-tied-bf16", &[&args[..], &["--chat"]].concat());
+    let chat: Value = serde_json::from_slice(&chat.stdout).unwrap();
+    assert!(chat["prompt_tokens"].as_u64() > plain["prompt_tokens"].as_u64());
+}
+
+/// Status 1, nothing on stdout, one line on stderr that says what to do.
+#[test]
+fn mistakes_are_one_line_on_stderr() {
+    for (args, advice) in [
+        (&["generate"][..], "give one with --prompt"),
+        (
+            &["generate", "--prompt", ""],
+            "give some text with --prompt",
+        ),
+        (&["generate", "--prompt", "x", "--chat"], "leave --chat out"),
+    ] {
+        let output = lesson05("all-kv-untied-f32", args);
+        assert_eq!(
+            (output.status.code(), text(&output.stdout)),
+            (Some(1), String::new())
+        );
+        let message = text(&output.stderr);
+        assert!(
+            message.starts_with("error: ") && message.lines().count() == 1,
+            "{message}"
+        );
+        assert!(message.contains(advice), "{message}");
+    }
+}
