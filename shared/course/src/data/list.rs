@@ -11,7 +11,7 @@ pub fn render(course: &Course, manifest: &Manifest, models: &Models, page: &Page
     let mut out = page.paint(Tone::Strong, "Tracked files\n");
     for file in &manifest.files {
         out += &format!(
-            "{}  {}\n",
+            "data/{}  {}\n",
             file.path,
             page.paint(Tone::Dim, &bytes_text(file.bytes))
         );
@@ -19,8 +19,7 @@ pub fn render(course: &Course, manifest: &Manifest, models: &Models, page: &Page
     }
     let total: u64 = manifest.files.iter().map(|file| file.bytes).sum();
     out += &format!(
-        "{} files, {}. Check them: cargo course data verify\n\n",
-        manifest.files.len(),
+        "In all {}. Check them: cargo course data verify\n\n",
         bytes_text(total)
     );
     out += &page.paint(Tone::Strong, "Optional models\n");

@@ -22,7 +22,7 @@ pub(super) fn data(course: &Course) -> Check {
         .filter(|file| !file.ok)
         .map(|file| {
             format!(
-                "{} ({})",
+                "data/{} ({})",
                 file.path,
                 file.problem.as_deref().unwrap_or("wrong")
             )

@@ -19,7 +19,8 @@ struct Toolchain {
 
 /// The compiler against `rust-toolchain.toml`.
 pub(super) fn toolchain(course: &Course) -> Check {
-    const INSTALL: &str = "install Rust with rustup (https://rustup.rs); inside this folder it then takes the right version by itself";
+    const INSTALL: &str =
+        "install Rust with rustup; inside this folder it then takes the right version by itself";
     let output = course
         .rustc
         .command()
