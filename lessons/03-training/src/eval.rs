@@ -1,10 +1,11 @@
 //! The evaluation of a folder that this lesson wrote: all metrics on held-out text, and the baselines beside them.
 
 use crate::config::TokenId;
-use crate::corpus::evaluation::{EvalDocument, EvalSize, Evaluation, StoryPrompt};
+use crate::corpus::evaluation::{EVAL_SEED, EvalDocument, EvalSize, Evaluation, StoryPrompt};
 use crate::corpus::{Literature, StreamOptions, TrainingStream};
 use crate::export::read_folder;
-use crate::grammar::{Grammar, TaskItem};
+use crate::grammar::{Grammar, TaskItem, facts};
+use crate::metrics::perplexity::surprise;
 use crate::metrics::tasks::Completion;
 use crate::metrics::{
     Score, StoryReport, TaskAccuracy, score_documents, story_report, task_accuracy,
@@ -166,6 +167,85 @@ impl Subject {
         }
         told
     }
+}
+
+/// How surprised a model is by the words that fill a story's slots: where a word first stands, and where it is said again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SlotSurprise {
+    /// Mean surprise in nats of the first mention: nobody can know the word.
+    pub first: f64,
+    /// Mean surprise in nats of later mentions: a reader who copies knows it.
+    pub again: f64,
+    /// Later mentions.
+    pub num_again: usize,
+}
+
+/// The surprise at each slot of held-out stories, by the slot's name: does the model copy?
+pub fn slot_surprise(
+    subject: &Subject,
+    grammar: &Grammar,
+    num_documents: u64,
+) -> BTreeMap<&'static str, SlotSurprise> {
+    let mut firsts: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
+    let mut laters = firsts.clone();
+    let vocab_size = subject.model.config.vocab_size;
+    for index in 0..num_documents {
+        let document = grammar.document(EVAL_SEED, Split::Test, index);
+        let words = facts(&document.path.bindings);
+        let scored = EvalDocument::new(&document.text, None, &subject.tokenizer);
+        let targets = &scored.tokens[1..scored.tokens.len() - 1];
+        let logits = subject.model.logits(&scored.tokens[..targets.len()]);
+        let rows = logits
+            .as_slice()
+            .expect("row-major")
+            .chunks_exact(vocab_size);
+        let mut seen: Vec<&str> = Vec::new();
+        let mut at = 0;
+        for (row, &token) in rows.zip(targets) {
+            let piece = subject.tokenizer.decode(&[token]);
+            let rest = document
+                .text
+                .get(at..)
+                .unwrap_or("")
+                .trim_start_matches(' ');
+            at += piece.len();
+            let word_len = rest
+                .find(|c: char| !c.is_alphabetic())
+                .unwrap_or(rest.len());
+            let Some((&slot, word)) = words.iter().find(|(_, word)| **word == &rest[..word_len])
+            else {
+                continue;
+            };
+            if word.is_empty() || !piece.trim_start().starts_with(&word[..1]) {
+                continue;
+            }
+            let sums = if seen.contains(word) {
+                &mut laters
+            } else {
+                &mut firsts
+            };
+            let sum = sums.entry(slot).or_default();
+            sum.0 += surprise(row, token);
+            sum.1 += 1;
+            seen.push(word);
+        }
+    }
+    let mean = |sums: &BTreeMap<&str, (f64, usize)>, slot: &str| {
+        sums.get(slot)
+            .map_or(0.0, |(nats, count)| nats / *count as f64)
+    };
+    let slots = laters.iter().map(|(&slot, &(_, num_again))| {
+        let (first, again) = (mean(&firsts, slot), mean(&laters, slot));
+        (
+            slot,
+            SlotSurprise {
+                first,
+                again,
+                num_again,
+            },
+        )
+    });
+    slots.collect()
 }
 
 /// Counts n-grams over as many tokens of the training stream as the model saw, at most `max_tokens`.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use training::batch::{Batch, document_starts};
 use training::corpus::evaluation::{EvalSize, Evaluation};
 use training::corpus::{Literature, Order, StreamOptions, TrainingStream};
-use training::eval::{BASELINES, EvalReport, Subject, fingerprint};
+use training::eval::{BASELINES, EvalReport, Subject, fingerprint, slot_surprise};
 use training::exercises::{merge_pair, most_frequent_pair};
 use training::grammar::Grammar;
 use training::kernels::attention::AttentionShape;
@@ -411,7 +411,28 @@ fn curve(story: &mut Story, subject: &Subject) -> Result<()> {
         record.entropy_bound,
         format!("{:.3} nats per token", record.entropy_bound),
     );
-    story.say("The plateau before the last fall is copying: the model tells fluent stories long before it keeps to their names.");
+    story.say("What the fall after the plateau is: the model begins to copy. Surprise at the words of a story, where they \
+               first stand and where they are said again:");
+    let slots = slot_surprise(subject, &Grammar::new(), 40);
+    let mut table = Table::new(&["word for", "first", "again", "repeats"]);
+    for (slot, surprise) in &slots {
+        let (first, again) = (
+            format!("{:.2}", surprise.first),
+            format!("{:.2}", surprise.again),
+        );
+        table.row([
+            (*slot).to_owned(),
+            first,
+            again,
+            surprise.num_again.to_string(),
+        ]);
+    }
+    story.table(&table);
+    let copied = |slot: &&str| slots[*slot].again < 1.0;
+    let (kept, lost): (Vec<&str>, Vec<&str>) = slots.keys().copied().partition(copied);
+    story.show("copied", kept.join(", "));
+    story.show("not yet", lost.join(", "));
+    story.say("What is said again most often is copied first. Fluent is not yet faithful.");
     Ok(())
 }
 
