@@ -39,6 +39,9 @@ pub struct LayerWeights<L> {
     pub down: L,
 }
 
+/// Makes a matrix of some named tensors stacked, given all their outputs together and their inputs.
+pub type MakeMatrix<'a, L> = dyn FnMut(&[String], usize, usize) -> Result<L, LoadError> + 'a;
+
 impl<L> Weights<L> {
     /// Reads a model matrix by matrix. `matrix` gets the names of the tensors to stack, the outputs of all of them together and
     /// the inputs, and returns them as one `L`; so at most one matrix is in memory twice.
@@ -48,7 +51,7 @@ impl<L> Weights<L> {
     pub fn read(
         config: &LlamaConfig,
         source: &dyn WeightSource,
-        matrix: &mut dyn FnMut(&[String], usize, usize) -> Result<L, LoadError>,
+        matrix: &mut MakeMatrix<'_, L>,
     ) -> Result<Weights<L>, LoadError> {
         let hidden = config.hidden_size;
         let vector = |name: &str| {
