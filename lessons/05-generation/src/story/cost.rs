@@ -210,9 +210,16 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         (true, false) => Verdict::Partly,
         _ => Verdict::NotHere,
     };
+    let why = match times < grows {
+        true => {
+            "A short prefix does less arithmetic for each weight that it reads, so it runs further from the machine's peak."
+        }
+        false => {
+            "Time grows faster than work: a busy machine, or rows that no longer fit the cache."
+        }
+    };
     let note = format!(
-        "A token after {longest} tokens takes {times:.1} times as long as one after {shortest}; the counted work grows {grows:.1} times. Short prefixes do less \
-         work for each byte of weights, so they run further from the machine's peak."
+        "A token after {longest} tokens takes {times:.1} times as long as one after {shortest}; the counted work grows {grows:.1} times. {why}"
     );
     story.claim(Claim {
         id: "G1",
