@@ -325,7 +325,7 @@ fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
 /// are copied, if they are used often enough (worth 5 %).
 fn near<'a>(a: MatRef<'a>, uses: usize, scratch: &'a mut Aligned<f32>) -> MatRef<'a> {
     let crowded =
-        a.col_stride == 1 && a.row_stride > a.cols && a.row_stride % 256 == 0 && uses >= 128;
+        a.col_stride == 1 && a.row_stride > a.cols && a.row_stride.is_multiple_of(256) && uses >= 128;
     let scattered = a.col_stride != 1 && a.row_stride != 1;
     if a.rows == 0 || a.cols == 0 || !(crowded || scattered) {
         return a;

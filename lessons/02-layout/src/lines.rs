@@ -26,7 +26,7 @@ pub struct Cache {
 impl Default for Cache {
     fn default() -> Cache {
         Cache {
-            sets: vec![Vec::with_capacity(WAYS); SETS],
+            sets: (0..SETS).map(|_| Vec::with_capacity(WAYS)).collect(),
             reads: 0,
             lines: 0,
             runs: 0,

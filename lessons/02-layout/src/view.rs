@@ -82,6 +82,9 @@ impl<'a, T: Copy> View<'a, T> {
     pub fn to_contiguous(&self) -> Vec<T> {
         let mut copy = Vec::with_capacity(self.layout.len());
         let run = self.layout.run_len();
+        if self.layout.is_empty() {
+            return copy;
+        }
         if run == 1 {
             copy.extend(self.iter());
         } else {

@@ -1,27 +1,16 @@
-//! The lesson's claims as counts: multiply-adds, cache lines, bytes and allocations. Nothing here looks at a clock.
+//! The lesson's claims as counts: multiply-adds, cache lines and bytes. Nothing here looks at a clock. Allocations, which are counted for
+//! a whole process, have a test binary of their own (`allocations.rs`).
 
 use half::bf16;
 use lab::ledger::measure;
 use layout::convert::{Conversion, Weights};
-use layout::gemm::{MatMut, MatRef, Write, gemm};
+use layout::gemm::MatRef;
 use layout::grid::Counted;
 use layout::ladder::{self, Ladder, Rung};
-use layout::layout::Layout;
 use layout::lines::Cache;
 use layout::packed::PackedMatrix;
 use layout::pool::Pool;
 use std::cell::RefCell;
-use std::sync::Mutex;
-
-#[global_allocator]
-static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
-
-/// Allocations are counted for the whole process, so the tests of this file that count them take turns.
-static TURN: Mutex<()> = Mutex::new(());
-
-fn turn() -> std::sync::MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(|e| e.into_inner())
-}
 
 fn numbers(n: usize) -> Vec<f32> {
     (0..n).map(|i| (i * 37 % 101) as f32 / 50.0 - 1.0).collect()
@@ -30,7 +19,6 @@ fn numbers(n: usize) -> Vec<f32> {
 /// The lesson's question: the work is equal, only the time is not.
 #[test]
 fn every_rung_does_the_same_multiply_adds() {
-    let _turn = turn();
     let (m, k, n) = (5, 40, 70);
     let (a, b, pool) = (numbers(m * k), numbers(k * n), Pool::new(2));
     let ladder = Ladder::new(&b, k, n, &pool);
@@ -154,10 +142,9 @@ fn runs_of_whole_lines_fetch_equal_lines_but_not_equal_runs() {
     assert_eq!(walk(128), (128, 64));
 }
 
-/// T3: converting in the loop allocates and moves bytes at each step; before the loop, or in registers, it does not.
+/// T3: converting in the loop moves bytes at each step; before the loop, or in registers, it does not.
 #[test]
-fn converting_in_the_loop_allocates_and_moves_bytes_at_each_step() {
-    let _turn = turn();
+fn converting_in_the_loop_moves_bytes_at_each_step() {
     let (out, inner, rows) = (64, 96, 3);
     let stored = numbers(out * inner)
         .into_iter()
@@ -178,51 +165,10 @@ fn converting_in_the_loop_allocates_and_moves_bytes_at_each_step() {
         step(Conversion::OnceBefore),
         step(Conversion::InRegisters),
     );
-    assert_eq!(
-        (each.allocations, once.allocations, registers.allocations),
-        (10, 0, 0)
-    );
     let weights = (out * inner) as u64;
     assert_eq!(each.bytes_read - once.bytes_read, 10 * 2 * weights);
     assert_eq!(each.bytes_written - once.bytes_written, 10 * 4 * weights);
     assert_eq!(once.bytes_read - registers.bytes_read, 10 * 2 * weights);
-}
-
-#[test]
-fn products_allocate_nothing_after_the_first_call() {
-    let _turn = turn();
-    let (m, k, n) = (70, 700, 130);
-    let (x, w) = (numbers(m * k), numbers(k * n));
-    let packed = PackedMatrix::from_f32(&w, n, k);
-    let mut y = vec![0.0; m * n];
-    for threads in [1, 2] {
-        let pool = Pool::new(threads);
-        let mut all = |times: usize| {
-            for _ in 0..times {
-                for rows in [1, 8, 40, m] {
-                    packed.matmul(&pool, &x[..rows * k], rows, &mut y[..rows * n]);
-                }
-                // Row-major, transposed on the left, transposed on the right: forward, and both gradients.
-                for (a, b) in [
-                    (MatRef::row_major(&x, m, k), MatRef::row_major(&w, k, n)),
-                    (MatRef::row_major(&x, k, m).t(), MatRef::row_major(&w, k, n)),
-                    (MatRef::row_major(&x, m, k), MatRef::row_major(&w, n, k).t()),
-                ] {
-                    gemm(
-                        &pool,
-                        a,
-                        b,
-                        &mut MatMut::row_major(&mut y, m, n),
-                        Write::Overwrite,
-                    );
-                }
-            }
-        };
-        // Which thread takes which part is chance: a few calls until each has made its scratch.
-        all(20);
-        let ((), ledger) = measure(|| all(10));
-        assert_eq!(ledger.allocations, 0, "{threads} threads");
-    }
 }
 
 #[test]
@@ -246,18 +192,4 @@ fn a_product_reads_its_weights_once_for_all_rows() {
             assert_eq!(ledger.multiply_adds, (rows * out * inner) as u64);
         }
     }
-}
-
-/// Views move nothing: making one costs a few small lists, whatever the size of the tensor.
-#[test]
-fn a_view_allocates_its_shape_and_strides_and_nothing_else() {
-    let _turn = turn();
-    let layout = Layout::row_major(&[4096, 4096]);
-    let (view, ledger) = measure(|| layout.transpose(0, 1));
-    assert_eq!(view.strides(), [1, 4096]);
-    assert!(
-        ledger.allocated_bytes < 256,
-        "{} bytes",
-        ledger.allocated_bytes
-    );
 }
