@@ -231,8 +231,7 @@ impl Llama {
     pub fn logits(&self, tokens: &[TokenId]) -> ArrayD<f32> {
         let batch = Batch::text(tokens);
         let logits = no_grad(|| ops::linear(&self.pool, &self.hidden(&batch), self.head_weight()));
-        let value = logits.value().clone();
-        value
+        logits.value().clone()
     }
 
     /// The logits after the last token of each text, without a tape. Shape `[texts, vocab_size]`.
@@ -260,8 +259,7 @@ impl Llama {
             let last = Tensor::new(last.expect("one row for each text"));
             ops::linear(&self.pool, &last, self.head_weight())
         });
-        let value = logits.value().clone();
-        value
+        logits.value().clone()
     }
 
     /// The matrix that turns hidden rows into logits, `[vocab_size, hidden_size]`.

@@ -247,7 +247,7 @@ pub fn exp(x: f32) -> f32 {
     p = p.mul_add(r, 8.333_452e-3);
     p = p.mul_add(r, 4.166_579_6e-2);
     p = p.mul_add(r, 1.666_666_5e-1);
-    p = p.mul_add(r, 5.000_000_1e-1);
+    p = p.mul_add(r, 0.5);
     let y = (p * r).mul_add(r, r) + 1.0;
     y * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3F80_0000))
 }

@@ -151,7 +151,7 @@ fn greedy_side_by_side_equals_one_at_a_time() {
     for (prompt, sample) in prompts.iter().zip(&together) {
         assert_eq!(
             greedy(&model, std::slice::from_ref(prompt), 20, &[TokenId(7)]),
-            [sample.clone()]
+            std::slice::from_ref(sample)
         );
     }
     let none = greedy(&model, &prompts, 0, &[]);
