@@ -324,8 +324,10 @@ fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
 /// fall into few sets of the first-level cache and push each other out, and a matrix strided both ways wastes most of each line: these
 /// are copied, if they are used often enough (worth 5 %).
 fn near<'a>(a: MatRef<'a>, uses: usize, scratch: &'a mut Aligned<f32>) -> MatRef<'a> {
-    let crowded =
-        a.col_stride == 1 && a.row_stride > a.cols && a.row_stride.is_multiple_of(256) && uses >= 128;
+    let crowded = a.col_stride == 1
+        && a.row_stride > a.cols
+        && a.row_stride.is_multiple_of(256)
+        && uses >= 128;
     let scattered = a.col_stride != 1 && a.row_stride != 1;
     if a.rows == 0 || a.cols == 0 || !(crowded || scattered) {
         return a;
