@@ -1,10 +1,13 @@
 //! A run that was interrupted gives the bytes of the unbroken one, and so does a run on another number of threads.
 
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::LazyLock;
 use training::LlamaConfig;
 use training::checkpoint;
 use training::corpus::StreamOptions;
+use training::corpus::literature::FILES;
 use training::train::{Event, RunOptions, TrainingRecord, run};
 use training::trainer::Schedule;
 
@@ -36,10 +39,29 @@ fn options(out: &Path, num_threads: usize, resume: bool) -> RunOptions {
         resume,
         continue_from: None,
         tokenizer: Some(data.join("stories/tokenizer.json")),
-        corpus: data.join("corpus"),
+        corpus: small_corpus().to_owned(),
         command: "a test".into(),
         machine: "any".into(),
     }
+}
+
+/// A few chapters of made-up text: the whole books take a second to encode, for each run.
+fn small_corpus() -> &'static Path {
+    static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+        let folder = tempfile::tempdir().unwrap();
+        for file in FILES {
+            let packed = std::fs::File::create(folder.path().join(file)).unwrap();
+            let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+            for chapter in 0..60 {
+                let text =
+                    format!("It was chapter {chapter} of {file}, and nothing had happened. ");
+                writeln!(packed, "=== {file} {chapter}\n{}", text.repeat(5)).unwrap();
+            }
+            packed.finish().unwrap();
+        }
+        folder
+    });
+    FOLDER.path()
 }
 
 fn unbroken(out: &Path, num_threads: usize) -> TrainingRecord {
