@@ -3,7 +3,6 @@
 //! A bf16 is the upper half of an f32, so widening is exact and all three give the same bits. They differ in what they
 //! allocate and move at each step.
 
-use crate::gemm::{MatMut, MatRef, Write, gemm};
 use crate::packed::PackedMatrix;
 use crate::pool::Pool;
 use half::bf16;
@@ -19,13 +18,10 @@ pub enum Conversion {
     InRegisters,
 }
 
-/// The weights, prepared for all three.
+/// The weights, prepared for all three: packed, so that the product is the same fast one and only the conversion differs.
 pub struct Weights {
-    out_features: usize,
-    in_features: usize,
-    stored: Vec<bf16>,
-    widened: Vec<f32>,
-    packed: PackedMatrix,
+    stored: PackedMatrix,
+    widened: PackedMatrix,
 }
 
 impl Weights {
@@ -33,14 +29,11 @@ impl Weights {
     ///
     /// # Panics
     /// If the data has another length.
-    pub fn new(stored: Vec<bf16>, out_features: usize, in_features: usize) -> Weights {
-        let packed = PackedMatrix::from_bf16(&stored, out_features, in_features);
+    pub fn new(stored: &[bf16], out_features: usize, in_features: usize) -> Weights {
+        let stored = PackedMatrix::from_bf16(stored, out_features, in_features);
         Weights {
-            out_features,
-            in_features,
-            widened: widen(&stored),
+            widened: stored.widened(),
             stored,
-            packed,
         }
     }
 
@@ -51,24 +44,16 @@ impl Weights {
     /// If a slice has another length.
     pub fn step(&self, conversion: Conversion, pool: &Pool, x: &[f32], rows: usize, y: &mut [f32]) {
         match conversion {
-            Conversion::EachStep => self.product(&widen(&self.stored), pool, x, rows, y),
-            Conversion::OnceBefore => self.product(&self.widened, pool, x, rows, y),
-            Conversion::InRegisters => self.packed.matmul(pool, x, rows, y),
+            Conversion::EachStep => {
+                let widened = self.stored.widened();
+                lab::ledger::count(|ledger| {
+                    ledger.bytes_read += self.stored.bytes() as u64;
+                    ledger.bytes_written += widened.bytes() as u64;
+                });
+                widened.matmul(pool, x, rows, y);
+            }
+            Conversion::OnceBefore => self.widened.matmul(pool, x, rows, y),
+            Conversion::InRegisters => self.stored.matmul(pool, x, rows, y),
         }
     }
-
-    fn product(&self, w: &[f32], pool: &Pool, x: &[f32], rows: usize, y: &mut [f32]) {
-        let x = MatRef::row_major(x, rows, self.in_features);
-        let w = MatRef::row_major(w, self.out_features, self.in_features);
-        let mut y = MatMut::row_major(y, rows, self.out_features);
-        gemm(pool, x, w.t(), &mut y, Write::Overwrite);
-    }
-}
-
-fn widen(stored: &[bf16]) -> Vec<f32> {
-    lab::ledger::count(|ledger| {
-        ledger.bytes_read += size_of_val(stored) as u64;
-        ledger.bytes_written += 2 * size_of_val(stored) as u64;
-    });
-    stored.iter().map(|w| w.to_f32()).collect()
 }

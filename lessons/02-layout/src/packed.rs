@@ -119,6 +119,26 @@ impl PackedMatrix {
         }
     }
 
+    /// The same weights as f32, in memory of their own. Exact. Cost: one allocation; 4 bytes written per weight.
+    pub fn widened(&self) -> PackedMatrix {
+        let mut wide =
+            Aligned::<f32>::zeros(self.out_features.next_multiple_of(PANEL) * self.in_features);
+        match &self.data {
+            Data::F32(w) => wide.copy_from_slice(w),
+            Data::Bf16(w) => {
+                for (to, from) in wide.chunks_exact_mut(PANEL).zip(w.chunks_exact(PANEL)) {
+                    for (column, to) in to.iter_mut().enumerate() {
+                        *to = from[bf16::place(column)].to_f32();
+                    }
+                }
+            }
+        }
+        PackedMatrix {
+            data: Data::F32(wide),
+            ..*self
+        }
+    }
+
     /// Unpacks row `i` of W: the embedding of token `i` where the embedding and the head share their weights.
     ///
     /// # Panics

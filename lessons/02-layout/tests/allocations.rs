@@ -63,12 +63,12 @@ fn products_allocate_nothing_after_the_first_calls() {
 
 fn only_converting_in_the_loop_allocates_at_each_step() {
     let (out, inner, rows) = (64, 96, 3);
-    let stored = numbers(out * inner)
+    let stored: Vec<bf16> = numbers(out * inner)
         .into_iter()
         .map(bf16::from_f32)
         .collect();
     let (weights, pool, x) = (
-        Weights::new(stored, out, inner),
+        Weights::new(&stored, out, inner),
         Pool::new(1),
         numbers(rows * inner),
     );

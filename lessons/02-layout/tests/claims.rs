@@ -146,12 +146,12 @@ fn runs_of_whole_lines_fetch_equal_lines_but_not_equal_runs() {
 #[test]
 fn converting_in_the_loop_moves_bytes_at_each_step() {
     let (out, inner, rows) = (64, 96, 3);
-    let stored = numbers(out * inner)
+    let stored: Vec<bf16> = numbers(out * inner)
         .into_iter()
         .map(bf16::from_f32)
         .collect();
     let (weights, pool, x) = (
-        Weights::new(stored, out, inner),
+        Weights::new(&stored, out, inner),
         Pool::new(1),
         numbers(rows * inner),
     );

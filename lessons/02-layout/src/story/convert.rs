@@ -29,7 +29,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         .iter()
         .map(|&w| bf16::from_f32(w))
         .collect();
-    let weights = Weights::new(stored, OUT, IN);
+    let weights = Weights::new(&stored, OUT, IN);
     let x = bench.random(ROWS * IN, 12);
     story.predict(Prediction {
         id: "widen",
@@ -84,7 +84,11 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         claimed: "Conversion inside the hot loop costs allocation on each step; converting once before it does not",
         value: slower,
         unit: "times as slow as once before",
-        verdict: if slower > 1.1 { Verdict::Holds } else { Verdict::Partly },
+        verdict: if slower > 1.1 {
+            Verdict::Holds
+        } else {
+            Verdict::Partly
+        },
         note: "counted: one allocation of 16 MiB and 24 MiB of traffic per step against none; on a CPU nothing has to be synchronised",
     });
     story.chart(&Chart::from_race(&result))?;

@@ -26,7 +26,10 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
     } else {
         probe::peak_flops(&bench.pool) / 1e9
     };
-    for isa in Isa::available() {
+    for isa in Isa::available()
+        .into_iter()
+        .filter(|isa| *isa != Isa::Scalar)
+    {
         let gflops = probe::peak_flops_with(isa, &bench.one) / 1e9;
         story.show_as(
             &format!("peak of one thread, {}", isa.name()),

@@ -72,13 +72,13 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
     let mut table = Table::new(&[
         "rows",
         "f32, ms",
-        "against one row",
+        "× one row",
         "GB/s",
-        "of bandwidth",
+        "% of it",
         "GFLOP/s",
-        "of peak",
+        "% of peak",
         "bf16, ms",
-        "against f32",
+        "× f32",
     ]);
     for rows in ROWS {
         let seconds = ms("f32", rows) / 1e3;
@@ -91,9 +91,9 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
             format!("{:.2}", ms("f32", rows)),
             format!("{:.1}", ms("f32", rows) / ms("f32", 1)),
             format!("{gbs:.1}"),
-            format!("{:.0} %", 100.0 * gbs / bandwidth),
+            format!("{:.0}", 100.0 * gbs / bandwidth),
             format!("{gflops:.0}"),
-            format!("{:.0} %", 100.0 * gflops / peak),
+            format!("{:.0}", 100.0 * gflops / peak),
             format!("{:.2}", ms("bf16", rows)),
             format!("{:.2}", ms("bf16", rows) / ms("f32", rows)),
         ]);

@@ -8,7 +8,7 @@ use layout::view::View;
 pub(super) fn tell(story: &mut Story) {
     story.step(
         "A view is two short lists and a number",
-        "Shape, strides and an offset say where each element lies. Most changes of shape touch only these.",
+        "Shape, strides and an offset say where each element lies. Most changes of shape touch only these. Dense: contiguous in this order.",
     );
     let base = Layout::row_major(&[2, 3]);
     let examples = [
@@ -17,17 +17,17 @@ pub(super) fn tell(story: &mut Story) {
         ("slice(1, 0..3, 2)", base.slice(1, 0..3, 2)),
         ("select(0, 1)", base.select(0, 1)),
         (
-            "select(0, 1), broadcast to [2, 3]",
+            "select, broadcast to [2, 3]",
             base.select(0, 1).broadcast_to(&[2, 3]),
         ),
     ];
     let mut table = Table::new(&[
-        "view of 6 numbers",
+        "6 numbers as",
         "shape",
         "strides",
         "offset",
-        "read in this order",
-        "contiguous",
+        "read in order",
+        "dense",
     ]);
     for (name, layout) in &examples {
         let places: Vec<String> = layout.places().map(|place| place.to_string()).collect();
