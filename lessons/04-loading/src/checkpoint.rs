@@ -121,7 +121,8 @@ impl Checkpoint {
         self.places.values().map(|place| &place.entry)
     }
 
-    /// Compares with what the config promises, and gives each tensor its canonical name. A tied head in the file is left alone.
+    /// Compares with what the config promises, and gives each tensor its canonical name. `config` says that the head is tied
+    /// exactly when [`Checkpoint::has_head`] says that there is none.
     ///
     /// # Errors
     /// The first tensor that is missing, of another shape, or has no place in the model.
@@ -130,7 +131,7 @@ impl Checkpoint {
         let mut names = Vec::new();
         for name in tensor_names(config) {
             let has = |stored: &str| self.places.contains_key(stored);
-            let Some(stored) = stored_name(&name, config.tie_word_embeddings, &has) else {
+            let Some(stored) = stored_name(&name, &has) else {
                 let model = self.model.clone();
                 return Err(LoadError::MissingTensor { model, name });
             };
@@ -147,10 +148,10 @@ impl Checkpoint {
             used.insert(stored.clone());
             names.push((name, stored));
         }
-        let extra = self.places.keys().find(|name| {
-            let tied_head = config.tie_word_embeddings && *name == crate::shapes::HEAD;
-            !used.contains(*name) && !is_leftover(name) && !tied_head
-        });
+        let extra = self
+            .places
+            .keys()
+            .find(|name| !used.contains(*name) && !is_leftover(name));
         if let Some(name) = extra {
             return Err(LoadError::ExtraTensor {
                 model: self.model.clone(),

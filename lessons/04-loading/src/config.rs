@@ -37,7 +37,7 @@ pub enum RopeScaling {
 /// All that the JSON files of a folder say of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
-    /// The sizes. `tie_word_embeddings` is true too when the files hold no head.
+    /// The sizes. In an open folder `tie_word_embeddings` says whether the files hold no head, whatever config.json says.
     pub llama: LlamaConfig,
     /// How rotary positions are stretched.
     pub rope_scaling: RopeScaling,

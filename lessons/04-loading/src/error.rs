@@ -11,7 +11,7 @@ pub enum LoadError {
     /// The name is neither a model that the workbook knows nor a path that exists.
     #[error(
         "{model}: expected `stories`, `random:15m`, `random:135m`, `random:1.1b`, a folder with config.json, or a .gguf file, \
-         found no such thing; check the spelling, or fetch a model with `cargo course data`"
+         found none of these; check the spelling, or fetch a model with `cargo course data`"
     )]
     UnknownModel {
         /// What was asked for.

@@ -110,15 +110,14 @@ pub fn bf16_bits(value: f32) -> u16 {
 /// The name under which `wanted` stands in a file, or `None` when the file lacks it.
 ///
 /// `wanted` is a canonical name (`model.layers.0.mlp.up_proj.weight`, `lm_head.weight`); `has` asks the file. A base model
-/// is stored without the prefix `model.`. A head shares the embedding's matrix when the config says so, and also when the file
-/// has no head, whatever the config says: most writers drop the second copy, and not all of them set the flag.
-pub fn stored_name(wanted: &str, tied: bool, has: &dyn Fn(&str) -> bool) -> Option<String> {
-    let is_head = wanted == "lm_head.weight";
-    if !(is_head && tied) && has(wanted) {
+/// is stored without the prefix `model.`. A file without a head shares the embedding's matrix with it, whatever
+/// `tie_word_embeddings` in its config says: most writers drop the second copy, and not all of them set the flag.
+pub fn stored_name(wanted: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
+    if has(wanted) {
         return Some(wanted.to_string());
     }
-    if is_head {
-        return stored_name("model.embed_tokens.weight", tied, has);
+    if wanted == "lm_head.weight" {
+        return stored_name("model.embed_tokens.weight", has);
     }
     let bare = wanted.strip_prefix("model.")?;
     has(bare).then(|| bare.to_string())

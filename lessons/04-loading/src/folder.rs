@@ -101,11 +101,7 @@ fn open_random(model: &str, shape: &str) -> Result<ModelFolder> {
 }
 
 fn open_folder(model: &str, path: &Path, access: Access) -> Result<ModelFolder> {
-    let mut config = read_config(path)?;
-    let mut weights = Checkpoint::open(path, access)?;
-    let has_head = weights.has_head();
-    config.llama.tie_word_embeddings |= !has_head;
-    weights.check(&config.llama)?;
+    let (mut config, weights) = open_weights(path, access)?;
     let tokenizer = Tokenizer::from_file(&path.join(TOKENIZER_FILE))?;
     tokenizer.check(&config)?;
     let texts = read_texts(path)?;
@@ -151,6 +147,19 @@ fn open_gguf(path: &Path, access: Access) -> Result<ModelFolder> {
         config,
         name: name.into_owned(),
     })
+}
+
+/// Opens config and weights of a folder, without tokenizer, and checks them against each other.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_weights(folder: &Path, access: Access) -> Result<(ModelConfig, Checkpoint)> {
+    let mut config = read_config(folder)?;
+    let mut weights = Checkpoint::open(folder, access)?;
+    // The file decides, not the flag. (So does transformers 5, where the two differ.)
+    config.llama.tie_word_embeddings = !weights.has_head();
+    weights.check(&config.llama)?;
+    Ok((config, weights))
 }
 
 /// Reads the two JSON files of a folder.

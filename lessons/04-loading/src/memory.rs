@@ -4,7 +4,7 @@ use crate::bytes::{Access, unreadable};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::widen;
 use crate::error::Result;
-use crate::folder::read_config;
+use crate::folder::open_weights;
 use crate::source::WeightSource;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -45,10 +45,7 @@ pub fn load_f32(folder: &Path, plan: LoadPlan) -> Result<Vec<Vec<f32>>> {
         LoadPlan::WholeFile => Access::Eager,
         LoadPlan::OneByOne | LoadPlan::Mapped => Access::Mapped,
     };
-    let mut config = read_config(folder)?;
-    let mut checkpoint = Checkpoint::open(folder, access)?;
-    config.llama.tie_word_embeddings |= !checkpoint.has_head();
-    checkpoint.check(&config.llama)?;
+    let (_, checkpoint) = open_weights(folder, access)?;
     let mut tensors = Vec::new();
     for name in checkpoint.names() {
         let mut values = Vec::new();

@@ -17,7 +17,7 @@ use crate::bytes::Access;
 use crate::checkpoint::Checkpoint;
 use crate::dtype::{Dtype, widen};
 use crate::error::Result;
-use crate::folder::read_config;
+use crate::folder::open_weights;
 use crate::memory::read_stored;
 use crate::source::WeightSource;
 use half::bf16;
@@ -97,10 +97,7 @@ enum Matrix<'a> {
 pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, Stages)> {
     let mut stages = Stages::default();
     let start = Instant::now();
-    let mut config = read_config(folder)?;
-    let mut checkpoint = Checkpoint::open(folder, Access::Mapped)?;
-    config.llama.tie_word_embeddings |= !checkpoint.has_head();
-    checkpoint.check(&config.llama)?;
+    let (_, checkpoint) = open_weights(folder, Access::Mapped)?;
     let names: Vec<String> = (checkpoint.names().into_iter())
         .filter(|name| {
             checkpoint

@@ -304,8 +304,8 @@ mod ex_04_2_bf16_bits {
 mod ex_04_3_stored_name {
     use loading::exercises::stored_name;
 
-    fn found(wanted: &str, tied: bool, file: &[&str]) -> Option<String> {
-        stored_name(wanted, tied, &|name| file.contains(&name))
+    fn found(wanted: &str, file: &[&str]) -> Option<String> {
+        stored_name(wanted, &|name| file.contains(&name))
     }
 
     const EMBEDDING: &str = "model.embed_tokens.weight";
@@ -313,53 +313,35 @@ mod ex_04_3_stored_name {
 
     #[test]
     fn a_name_that_is_there_is_itself() {
-        assert_eq!(
-            found(EMBEDDING, true, &[EMBEDDING]).as_deref(),
-            Some(EMBEDDING)
-        );
+        assert_eq!(found(EMBEDDING, &[EMBEDDING]).as_deref(), Some(EMBEDDING));
     }
 
     #[test]
     fn a_base_model_has_no_prefix() {
         let file = ["embed_tokens.weight", "layers.0.mlp.up_proj.weight"];
-        assert_eq!(found(EMBEDDING, true, &file).as_deref(), Some(file[0]));
-        assert_eq!(
-            found("model.layers.0.mlp.up_proj.weight", true, &file).as_deref(),
-            Some(file[1])
-        );
+        assert_eq!(found(EMBEDDING, &file).as_deref(), Some(file[0]));
+        let wanted = "model.layers.0.mlp.up_proj.weight";
+        assert_eq!(found(wanted, &file).as_deref(), Some(file[1]));
     }
 
     #[test]
     fn what_is_missing_is_missing() {
-        assert_eq!(found("model.norm.weight", false, &[EMBEDDING, HEAD]), None);
-        assert_eq!(found(HEAD, false, &[]), None);
+        assert_eq!(found("model.norm.weight", &[EMBEDDING, HEAD]), None);
+        assert_eq!(found("norm.weight", &["model.norm.weight"]), None);
+        assert_eq!(found(HEAD, &[]), None);
     }
 
     #[test]
-    fn a_separate_head_is_used() {
-        assert_eq!(
-            found(HEAD, false, &[EMBEDDING, HEAD]).as_deref(),
-            Some(HEAD)
-        );
+    fn a_head_in_the_file_is_used() {
+        assert_eq!(found(HEAD, &[EMBEDDING, HEAD]).as_deref(), Some(HEAD));
     }
 
-    /// The flag is often wrong. No head in the file: then the embedding is the head.
+    /// The flag in config.json is often wrong, so that nobody asks it. No head in the file: then the embedding is the head.
     #[test]
-    fn an_absent_head_is_the_embedding_whatever_the_flag_says() {
-        for tied in [false, true] {
-            assert_eq!(found(HEAD, tied, &[EMBEDDING]).as_deref(), Some(EMBEDDING));
-            let bare = ["embed_tokens.weight"];
-            assert_eq!(found(HEAD, tied, &bare).as_deref(), Some(bare[0]));
+    fn an_absent_head_is_the_embedding() {
+        for embedding in [EMBEDDING, "embed_tokens.weight"] {
+            assert_eq!(found(HEAD, &[embedding]).as_deref(), Some(embedding));
         }
-    }
-
-    /// As transformers does: the flag is a promise that both are one matrix, and a copy in the file is not read.
-    #[test]
-    fn a_tied_head_is_the_embedding_even_beside_a_copy() {
-        assert_eq!(
-            found(HEAD, true, &[EMBEDDING, HEAD]).as_deref(),
-            Some(EMBEDDING)
-        );
     }
 }
 

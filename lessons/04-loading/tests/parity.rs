@@ -253,6 +253,26 @@ fn single_file_shards_with_and_without_index_and_bare_names_all_load() {
     );
 }
 
+/// The head is tied when the file has none and separate when it has one, whatever the flag says (as in transformers 5).
+#[test]
+fn the_file_decides_whether_the_head_is_tied_not_the_flag() {
+    for (name, is_tied) in [("all-kv-untied-f32", false), ("some-kv-tied-bf16", true)] {
+        for flag in [false, true] {
+            let (_keep, folder) = common::copy_of(name);
+            common::edit_json(&folder.join("config.json"), |json| {
+                json["tie_word_embeddings"] = flag.into();
+            });
+            let model = open(&folder).unwrap();
+            assert_eq!(
+                model.config.llama.tie_word_embeddings, is_tied,
+                "{name}, {flag}"
+            );
+            let has_head = model.weights.info("lm_head.weight").is_some();
+            assert_eq!(has_head, !is_tied, "{name}, {flag}");
+        }
+    }
+}
+
 /// Rows of an unaligned data section: the length of a JSON header is any number.
 #[test]
 fn data_need_not_be_aligned() {

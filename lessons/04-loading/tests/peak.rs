@@ -2,8 +2,7 @@
 //!
 //! One test in one file, because the counts are those of the whole process.
 
-use loading::Access;
-use loading::checkpoint::Checkpoint;
+use loading::WeightSource;
 use loading::exercises::peak_bytes;
 use loading::memory::{LoadPlan, load_f32};
 
@@ -17,12 +16,10 @@ fn a_load_peaks_where_the_formula_says() {
     let model = loading::open("random:15m").unwrap();
     loading::convert::convert(&model, temporary.path(), None, &mut |_, _| {}).unwrap();
     let folder = temporary.path();
-    let config = loading::folder::read_config(folder).unwrap();
-    let mut checkpoint = Checkpoint::open(folder, Access::Mapped).unwrap();
-    checkpoint.check(&config.llama).unwrap();
-    let (stored, loaded): (Vec<u64>, Vec<u64>) = loading::shapes::tensor_names(&config.llama)
+    let (_, checkpoint) = loading::folder::open_weights(folder, loading::Access::Mapped).unwrap();
+    let (stored, loaded): (Vec<u64>, Vec<u64>) = (checkpoint.names().iter())
         .map(|name| {
-            let (entry, bytes) = checkpoint.bytes(&name).unwrap();
+            let (entry, bytes) = checkpoint.bytes(name).unwrap();
             (
                 bytes.len() as u64,
                 4 * entry.shape.iter().product::<usize>() as u64,

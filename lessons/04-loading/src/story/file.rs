@@ -258,7 +258,7 @@ pub fn agreement(
         .collect();
     story.show("end of text, ids", eos.join(", "));
     story.show_as(
-        "heap after opening",
+        "heap while opening",
         ledger.peak_bytes,
         format!(
             "{} at most, for {} of weights: none is read yet",

@@ -6,7 +6,7 @@ use lab::story::{NumberPrediction, Story};
 use lab::table::Table;
 use loading::exercises::peak_bytes;
 use loading::memory::{LoadPlan, load_f32, proc_status_bytes};
-use loading::{Access, Dtype};
+use loading::{Access, Dtype, WeightSource};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -103,11 +103,8 @@ pub fn peaks(story: &mut Story, source: &str) -> anyhow::Result<()> {
 
 /// Stored and loaded bytes of each tensor, in the order of loading. Headers and names are left out.
 fn sizes(folder: &Path) -> anyhow::Result<(Vec<u64>, Vec<u64>)> {
-    let mut config = loading::folder::read_config(folder)?;
-    let mut checkpoint = loading::checkpoint::Checkpoint::open(folder, Access::Mapped)?;
-    config.llama.tie_word_embeddings |= !checkpoint.has_head();
-    checkpoint.check(&config.llama)?;
-    let entries = loading::shapes::tensor_names(&config.llama)
+    let (_, checkpoint) = loading::folder::open_weights(folder, Access::Mapped)?;
+    let entries = (checkpoint.names().into_iter())
         .filter_map(|name| Some(checkpoint.bytes(&name)?.0.clone()));
     Ok(entries
         .map(|entry| {

@@ -16,11 +16,12 @@ pub fn rounding(story: &mut Story) {
     let mut table = Table::new(&["f32", "f16", "bf16"]);
     for value in [0.1, 1.0 + 1.0 / 256.0, 70_000.0, 1e-8] {
         let (half, brain) = (f16::from_f32(value), bf16::from_f32(value));
-        table.row([
-            value.to_string(),
-            half.to_f32().to_string(),
-            brain.to_f32().to_string(),
-        ]);
+        let shown = |value: f32| match value.abs() {
+            1e-6..1e6 => format!("{value}"),
+            0.0 => "0".into(),
+            _ => format!("{value:e}"),
+        };
+        table.row([value, half.to_f32(), brain.to_f32()].map(shown));
     }
     story.table(&table);
     let guess = Prediction {
