@@ -128,7 +128,7 @@ pub fn gemm(pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
     gemm_with(Isa::detect(), pool, a, b, c, mode);
 }
 
-/// [`gemm`] with a chosen instruction set (tests and races).
+/// [`gemm()`] with a chosen instruction set (tests and races).
 pub fn gemm_with(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
     assert!(isa.is_available(), "this machine has no {}", isa.name());
     assert!(
