@@ -144,13 +144,14 @@ impl Drop for Scope {
 
 /// Runs `work` and returns what it counted on this thread, nested scopes included.
 pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Ledger) {
+    // The scope's own memory is no part of the work: opened before the first snapshot, copied after the second.
+    let scope = Scope::open();
     let before = alloc::snapshot();
     alloc::reset_peak();
-    let scope = Scope::open();
     let result = work();
+    let after = alloc::snapshot();
     let mut ledger = SCOPES.with_borrow(|scopes| scopes.last().cloned().unwrap_or_default());
     drop(scope);
-    let after = alloc::snapshot();
     alloc::raise_peak(before.peak_bytes);
     ledger.allocations = after.allocations - before.allocations;
     ledger.allocated_bytes = after.allocated_bytes - before.allocated_bytes;
