@@ -11,11 +11,12 @@
 //! 1. Panels of 32 outputs, stored `[k][32]`: one layout serves one row (32 neighbouring outputs per broadcast value, read from
 //!    first to last byte at the memory's speed) and many rows (the register tiles of [`crate::kernel`]).
 //! 2. Huge pages ([`crate::aligned`]) and a prefetch that runs [`AHEAD`] bytes before the reader: the processor's own prefetcher stops at
-//!    each 4 KiB. Measured with eight rows, one thread: 112 GFLOP/s without, 146 with; with one row the prefetch is worth nothing.
+//!    each 4 KiB. Measured with eight rows, one thread: 66 GFLOP/s without, 88 with (both slowed by
+//!    neighbours); with one row the prefetch is worth nothing.
 //! 3. More rows than one tile holds: k in blocks of [`K_BLOCK`], so that a panel's block is fetched from memory once and from a near cache
-//!    for the other tiles; and the rows' block is copied to dense memory, so that tiles are read in sequence too (208 instead of 146
-//!    GFLOP/s with 32 rows).
-//! 4. While the tiles of one panel are computed, the next panel's block is prefetched, a share per tile: memory and arithmetic overlap.
+//!    for the other tiles; and the rows' block is copied to dense memory, so that tiles are read in sequence too.
+//! 4. While the tiles of one panel are computed, the next panel's block is prefetched, a share per tile: memory and arithmetic overlap
+//!    (32 rows, one thread: 208 GFLOP/s instead of 145).
 //! 5. Threads divide the outputs, never k.
 //!
 //! The sum of one output runs over k in one order in all of these, so its bits do not depend on the number of rows or threads.
