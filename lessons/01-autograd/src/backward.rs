@@ -25,7 +25,8 @@ use crate::error::{AutogradError, Result};
 use crate::exercises::{accumulate, topological_order};
 use crate::node::{Gradients, Node};
 use crate::real::Real;
-use crate::tensor::{Tensor, row_major};
+use crate::storage::row_major;
+use crate::tensor::Tensor;
 
 /// What happens to the rules after they ran.
 #[derive(Clone, Copy, PartialEq, Eq)]

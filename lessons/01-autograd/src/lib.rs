@@ -27,6 +27,7 @@
 mod error;
 mod node;
 mod real;
+mod storage;
 mod tape;
 mod tensor;
 

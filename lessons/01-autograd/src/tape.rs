@@ -8,7 +8,8 @@ use ndarray::ArrayD;
 use crate::error::{AutogradError, Result};
 use crate::node::{Node, Rule};
 use crate::real::Real;
-use crate::tensor::{Storage, Tensor};
+use crate::storage::Storage;
+use crate::tensor::Tensor;
 
 thread_local! {
     static RECORDING: Cell<bool> = const { Cell::new(true) };

@@ -8,52 +8,16 @@
 //! will read it saves by itself (see [`Saved`](crate::Saved)), and everything else is freed as soon as the program
 //! drops it. So the tape holds exactly what backward will read.
 
-use std::cell::{Cell, Ref, RefCell};
+use std::cell::Ref;
 use std::fmt;
 use std::rc::Rc;
 
 use ndarray::{ArrayD, IxDyn};
 
 use crate::error::{AutogradError, Result};
-use crate::memory;
 use crate::node::Node;
 use crate::real::Real;
-
-/// A value with a version that counts changes in place.
-pub(crate) struct Storage<T: Real> {
-    pub(crate) value: RefCell<ArrayD<T>>,
-    pub(crate) version: Cell<u64>,
-    bytes: usize,
-}
-
-impl<T: Real> Storage<T> {
-    /// Takes over a value, in row-major order (copied only when it is not).
-    pub(crate) fn new(value: ArrayD<T>) -> Rc<Self> {
-        let value = row_major(value);
-        let bytes = value.len() * size_of::<T>();
-        memory::value_made(bytes);
-        Rc::new(Self {
-            value: RefCell::new(value),
-            version: Cell::new(0),
-            bytes,
-        })
-    }
-}
-
-impl<T: Real> Drop for Storage<T> {
-    fn drop(&mut self) {
-        memory::value_dropped(self.bytes);
-    }
-}
-
-/// The same array in row-major order without gaps; moved when it already is.
-pub(crate) fn row_major<T: Real>(value: ArrayD<T>) -> ArrayD<T> {
-    if value.is_standard_layout() {
-        value
-    } else {
-        value.as_standard_layout().into_owned()
-    }
-}
+use crate::storage::{Storage, row_major};
 
 /// An array of numbers that remembers how it was computed.
 ///

@@ -8,8 +8,9 @@ use ndarray::{ArrayD, Axis, Slice, concatenate};
 use crate::error::{AutogradError, Result};
 use crate::ops::reduce::check_axis;
 use crate::real::Real;
+use crate::storage::row_major;
 use crate::tape::record;
-use crate::tensor::{Tensor, row_major};
+use crate::tensor::Tensor;
 
 impl<T: Real> Tensor<T> {
     /// The same elements in row-major order under another shape.

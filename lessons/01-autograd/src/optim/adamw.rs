@@ -121,7 +121,7 @@ impl<T: Real> AdamW<T> {
         }
         // Row-major, so that `step` can take the moments as slices.
         let row_major =
-            |moments: Vec<ArrayD<T>>| moments.into_iter().map(crate::tensor::row_major).collect();
+            |moments: Vec<ArrayD<T>>| moments.into_iter().map(crate::storage::row_major).collect();
         self.state = AdamWState {
             steps: state.steps,
             first_moments: row_major(state.first_moments),
