@@ -178,8 +178,9 @@ proptest! {
         }
     }
 
+    /// Without `<`: where a special token is spelled out, what follows it begins a new text.
     #[test]
-    fn text_comes_back_from_its_ids(text in ".{0,40}") {
+    fn text_comes_back_from_its_ids(text in "[^<]{0,40}") {
         for tokenizer in tokenizers() {
             let ids = tokenizer.encode(&text, false).unwrap();
             prop_assert_eq!(tokenizer.decode_with_special(&ids), text.clone());

@@ -80,23 +80,23 @@ pub fn stages(story: &mut Story, args: &CommonArgs, source: &str) -> anyhow::Res
     ));
     let guess = Prediction {
         id: "mapped",
-        question: "Mapping the file takes microseconds, reading it a tenth of a second. Cold, with the first token included, what is \
-                   left of the difference?",
+        question: "Mapping the file takes microseconds, reading it half a second. Cold, and with the first token included: how \
+                   much sooner does the mapped model answer?",
         options: &[
             Choice {
-                text: "All of it: mapped pages need no reading",
+                text: "Thousands of times: mapped pages need no reading",
                 answer_to_wrong: Some(
                     "A mapping is an address range. The bytes still come from the disk, page by page, when they are touched.",
                 ),
             },
             Choice {
-                text: "Part of it: the reading moves into the first token",
+                text: "Less than twice: the reading moves into the first token",
                 answer_to_wrong: None,
             },
             Choice {
-                text: "It turns round: mapping is always slower",
+                text: "Later: pages one by one are many times slower than one long read",
                 answer_to_wrong: Some(
-                    "Not always: warm, a mapping saves the copy out of the page cache.",
+                    "The system reads ahead when pages are touched in order, and a mapping saves the copy out of its cache.",
                 ),
             },
         ],
