@@ -22,7 +22,6 @@ const INFO: LessonInfo = LessonInfo {
 
 /// Tells it.
 pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
-    let mut story = Story::begin(INFO, args);
     let name = match args.model.as_str() {
         // A made-up model has no file to look into.
         random if random.starts_with("random:") => "stories",
@@ -31,6 +30,12 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let (model, ledger) = lab::ledger::measure(|| loading::open(name));
     let model = model?;
     let folder = loading::folder::resolve(name);
+    anyhow::ensure!(
+        folder.is_dir(),
+        "{name}: expected a model folder, found a file; this story looks into safetensors: run \
+         `lesson04 convert {name} FOLDER` and give the folder"
+    );
+    let mut story = Story::begin(INFO, args);
     file::open(&mut story, &folder)?;
     file::claims_of_the_header(&mut story, &folder)?;
     file::agreement(&mut story, &folder, &model, &ledger)?;
