@@ -7,7 +7,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput};
 use lab::race::Race;
 use lab::table::Table;
-use ladder::{ColdWeights, by_gemm_crate, by_ndarray, random};
+use ladder::{ColdWeights, random};
+use layout::company::{by_gemm_crate, by_ndarray};
 use layout::gemm::{MatMut, MatRef};
 use layout::pool::Pool;
 use layout::probe;
@@ -107,7 +108,7 @@ fn race(weights: &RefCell<ColdWeights>, pool: &Pool, rows: usize) -> lab::race::
         .entry("gemm crate", None, move || {
             let mut weights = weights.borrow_mut();
             let turn = weights.turn();
-            let w = MatRef::row_major(&weights.plain[turn], OUT_FEATURES, IN_FEATURES);
+            let w = MatRef::row_major(&weights.plain[turn], OUT_FEATURES, IN_FEATURES).t();
             let out = MatMut::row_major(&mut b, rows, OUT_FEATURES);
             by_gemm_crate(threads, MatRef::row_major(x, rows, IN_FEATURES), w, out);
         });
@@ -115,13 +116,13 @@ fn race(weights: &RefCell<ColdWeights>, pool: &Pool, rows: usize) -> lab::race::
         race = race.entry("ndarray", None, move || {
             let mut weights = weights.borrow_mut();
             let turn = weights.turn();
-            let w = MatRef::row_major(&weights.plain[turn], OUT_FEATURES, IN_FEATURES);
+            let w = MatRef::row_major(&weights.plain[turn], OUT_FEATURES, IN_FEATURES).t();
             let out = MatMut::row_major(&mut c, rows, OUT_FEATURES);
             by_ndarray(MatRef::row_major(x, rows, IN_FEATURES), w, out);
         });
     }
     race.run()
-        .expect("nothing is checked here; the library's test compares the products")
+        .expect("nothing is checked here; a test of lesson 02 compares the products")
 }
 
 fn history(criterion: &mut Criterion, weights: &RefCell<ColdWeights>) {

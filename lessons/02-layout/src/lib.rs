@@ -17,7 +17,7 @@
 //! | `pack`, [`gemm`] | panels made on the fly: the brick of training |
 //! | [`pool`] | the threads that all later lessons use |
 //! | [`convert`] | bf16 widened in and out of the loop (claim T3) |
-//! | [`probe`] | the machine's measured limits |
+//! | [`probe`], [`company`] | the machine's measured limits; other libraries to race with |
 //!
 //! **Imported:** nothing but the standard library; `ndarray` and the `gemm` crate only race for company.
 //!
@@ -49,5 +49,6 @@ mod pack;
 
 pub mod pool;
 
+pub mod company;
 pub mod convert;
 pub mod probe;

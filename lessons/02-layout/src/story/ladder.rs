@@ -4,12 +4,11 @@ use super::{Bench, same_bits};
 use lab::chart::Chart;
 use lab::race::Race;
 use lab::story::{Choice, Prediction, Story};
+use layout::company::{by_gemm_crate, by_ndarray};
 use layout::gemm::{MatMut, MatRef};
 use layout::ladder::{Ladder, Rung};
 use layout::probe;
 use layout::simd::Isa;
-use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2};
 
 const SIDE: usize = 1024;
 const ROWS: [usize; 3] = [1, 8, 128];
@@ -131,7 +130,11 @@ fn race(
     }
     let mut c = vec![0.0; rows * SIDE];
     race = race.entry("ndarray", None, move || {
-        by_ndarray(a, b, rows, &mut c);
+        by_ndarray(
+            MatRef::row_major(a, rows, SIDE),
+            MatRef::row_major(b, SIDE, SIDE),
+            MatMut::row_major(&mut c, rows, SIDE),
+        );
         (false, c.clone())
     });
     let (threads, mut c) = (bench.pool.num_threads(), vec![0.0; rows * SIDE]);
@@ -145,45 +148,6 @@ fn race(
         (false, c.clone())
     });
     Ok(race.run()?)
-}
-
-fn by_ndarray(a: &[f32], b: &[f32], rows: usize, c: &mut [f32]) {
-    let a = ArrayView2::from_shape((rows, SIDE), a).expect("a is [rows, SIDE]");
-    let b = ArrayView2::from_shape((SIDE, SIDE), b).expect("b is [SIDE, SIDE]");
-    let mut c = ArrayViewMut2::from_shape((rows, SIDE), c).expect("c is [rows, SIDE]");
-    general_mat_mul(1.0, &a, &b, 0.0, &mut c);
-}
-
-fn by_gemm_crate(threads: usize, a: MatRef, b: MatRef, c: MatMut) {
-    let parallelism = if threads == 1 {
-        gemm::Parallelism::None
-    } else {
-        gemm::Parallelism::Rayon(threads)
-    };
-    // SAFETY: the three matrices are dense and of these shapes.
-    unsafe {
-        gemm::gemm(
-            c.rows,
-            c.cols,
-            a.cols,
-            c.data.as_mut_ptr(),
-            c.col_stride as isize,
-            c.row_stride as isize,
-            false,
-            a.data.as_ptr(),
-            a.col_stride as isize,
-            a.row_stride as isize,
-            b.data.as_ptr(),
-            b.col_stride as isize,
-            b.row_stride as isize,
-            0.0,
-            1.0,
-            false,
-            false,
-            false,
-            parallelism,
-        );
-    }
 }
 
 fn close(expected: &[f32], found: &[f32]) -> Result<(), String> {
