@@ -9,6 +9,7 @@
 
 pub mod charts;
 pub mod claims;
+pub mod clock;
 pub mod data;
 pub mod doctor;
 pub mod error;
@@ -17,4 +18,5 @@ pub mod list;
 pub mod page;
 pub mod results;
 pub mod run;
+pub mod state;
 pub mod tools;

@@ -1,0 +1,359 @@
+//! What a learner has done: `work/course.json`.
+//!
+//! The file is read, changed and replaced whole under a lock, so that `watch` in one terminal and `hint` in another do not
+//! undo each other, and an interruption at any point leaves the old file or the new one. The file before the last change
+//! stays in `work/backup/course.json`. A file that can not be read is moved to `work/backup/` with the time in its name,
+//! the copy takes its place, and the reader is told; a file of a later version of this program is left alone.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use lab::term::Tone;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::clock;
+use crate::error::CourseError;
+use crate::page::Page;
+use crate::tools::Course;
+
+/// The version of the file's form that this program writes.
+pub const SCHEMA: u32 = 1;
+
+/// Everything in `work/course.json`. Keys that this program does not know are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Version of this form: [`SCHEMA`].
+    pub schema: u32,
+    /// Lessons that were started, by number: `05`.
+    #[serde(default)]
+    pub lessons: BTreeMap<String, Started>,
+    /// Exercises that anything has happened to, by id: `05.1`.
+    #[serde(default)]
+    pub exercises: BTreeMap<String, Progress>,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
+}
+
+/// A lesson that was started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Started {
+    /// When, as `2026-01-31T12:00:00Z`.
+    pub at: String,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
+}
+
+/// What happened to one exercise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    /// What the last check found.
+    pub status: Status,
+    /// How many different bodies were checked.
+    pub attempts: u32,
+    /// How many of the three hints were shown.
+    pub hints: u32,
+    /// Whether the solution was asked for before a pass.
+    pub gave_up: bool,
+    /// Whether the reader leaves it out.
+    pub skipped: bool,
+    /// The answer to a predict exercise.
+    pub answer: Option<Answer>,
+    /// The tracked signature when the learner's file was made, one line, blanks normalised.
+    pub signature: Option<String>,
+    /// Hash of the group of tests when the learner's file was made, or when a change of it was last told.
+    pub tests: Option<String>,
+    /// Hash of the last body that was checked: a check of the same text again is not another attempt.
+    pub body: Option<String>,
+    /// When the learner's file was made.
+    pub started_at: Option<String>,
+    /// When it was last checked or answered.
+    pub checked_at: Option<String>,
+    /// When it first passed. Stays when a later check fails.
+    pub passed_at: Option<String>,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
+}
+
+/// What the last check of an exercise found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Not checked yet, or not written.
+    #[default]
+    Open,
+    /// Written, and not right.
+    Failing,
+    /// Right.
+    Passed,
+}
+
+/// The answers to a predict exercise. The first one is what was believed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// Index of the option answered first.
+    pub first: usize,
+    /// Whether it was right.
+    pub first_right: bool,
+    /// Index of the option answered last.
+    pub latest: usize,
+    /// Whether it was right.
+    pub latest_right: bool,
+    /// How often it was answered.
+    pub times: u32,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA,
+            lessons: BTreeMap::new(),
+            exercises: BTreeMap::new(),
+            rest: BTreeMap::new(),
+        }
+    }
+}
+
+impl Progress {
+    /// Notes a check of a written body. `body` is any hash of its text.
+    pub fn checked(&mut self, passed: bool, body: &str) {
+        if self.body.as_deref() != Some(body) {
+            self.attempts += 1;
+            self.body = Some(body.to_owned());
+        }
+        self.decided(passed);
+    }
+
+    /// Notes an answer to a predict exercise.
+    pub fn answered(&mut self, option: usize, right: bool) {
+        let answer = self.answer.get_or_insert_default();
+        if answer.times == 0 {
+            (answer.first, answer.first_right) = (option, right);
+        }
+        (answer.latest, answer.latest_right) = (option, right);
+        answer.times += 1;
+        self.attempts += 1;
+        self.decided(right);
+    }
+
+    fn decided(&mut self, passed: bool) {
+        let now = clock::now();
+        self.status = if passed {
+            Status::Passed
+        } else {
+            Status::Failing
+        };
+        if passed {
+            self.skipped = false;
+            self.passed_at.get_or_insert_with(|| now.clone());
+        }
+        self.checked_at = Some(now);
+    }
+
+    /// Whether the solution may be shown: it passed once, or the reader gave up.
+    pub fn may_see_solution(&self) -> bool {
+        self.passed_at.is_some() || self.gave_up
+    }
+}
+
+impl State {
+    /// The state as it is, to read. Nothing is a state too: the one before the first exercise.
+    ///
+    /// # Errors
+    /// When the folder can not be used, or the file is of a later version.
+    pub fn load(course: &Course) -> Result<Self, CourseError> {
+        let place = Place::of(course);
+        if !place.file.exists() && !place.backup.exists() {
+            return Ok(Self::default());
+        }
+        let _lock = place.lock()?;
+        place.load(course)
+    }
+
+    /// Reads the state, changes it and writes it, with no other `cargo course` in between.
+    ///
+    /// # Errors
+    /// When the folder can not be used, or the file is of a later version.
+    pub fn update<T>(
+        course: &Course,
+        change: impl FnOnce(&mut Self) -> T,
+    ) -> Result<T, CourseError> {
+        let place = Place::of(course);
+        let _lock = place.lock()?;
+        let mut state = place.load(course)?;
+        let before = state.clone();
+        let out = change(&mut state);
+        if state != before || !place.file.exists() {
+            place.save(&state)?;
+        }
+        Ok(out)
+    }
+
+    /// What happened to `id` so far; the default for one that nothing has happened to.
+    pub fn progress(&self, id: &str) -> Progress {
+        self.exercises.get(id).cloned().unwrap_or_default()
+    }
+
+    /// The entry of `id`, to change.
+    pub fn exercise(&mut self, id: &str) -> &mut Progress {
+        self.exercises.entry(id.to_owned()).or_default()
+    }
+
+    /// Reads a file: another learner's, or a copy. The error says what is wrong with it, in a line.
+    ///
+    /// # Errors
+    /// When it is missing, not of this form or of a later version.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        parse(&text).map_err(|problem| problem.to_string())
+    }
+}
+
+fn parse(text: &str) -> Result<State, Unreadable> {
+    let damaged = |error: serde_json::Error| Unreadable::Damaged(error.to_string());
+    let value: Value = serde_json::from_str(text).map_err(damaged)?;
+    let schema = value.get("schema").and_then(Value::as_u64);
+    if let Some(schema) = schema.filter(|&schema| schema > u64::from(SCHEMA)) {
+        return Err(Unreadable::Later(schema));
+    }
+    serde_json::from_value(value).map_err(damaged)
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error("{0}")]
+    Damaged(String),
+    #[error("it has schema {0}, this program knows {SCHEMA}")]
+    Later(u64),
+}
+
+/// Where the state and what guards it lie.
+struct Place {
+    work: PathBuf,
+    file: PathBuf,
+    backup: PathBuf,
+}
+
+impl Place {
+    fn of(course: &Course) -> Self {
+        let work = course.root.join("work");
+        Self {
+            file: work.join("course.json"),
+            backup: work.join("backup/course.json"),
+            work,
+        }
+    }
+
+    /// Waits for other commands. The lock goes with the process, however that ends.
+    fn lock(&self) -> Result<File, CourseError> {
+        const ACTION: &str = "the learner's folder must be writable";
+        fs::create_dir_all(&self.work).map_err(CourseError::io(&self.work, ACTION))?;
+        let path = self.work.join(".course.lock");
+        let file = File::options()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(CourseError::io(&path, ACTION))?;
+        // A file system without locks (some network mounts) is used without: one terminal at a time is safe there too.
+        let _ = file.lock();
+        Ok(file)
+    }
+
+    fn load(&self, course: &Course) -> Result<State, CourseError> {
+        let text = match fs::read_to_string(&self.file) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => None,
+            Err(error) => {
+                return Err(CourseError::io(&self.file, "make the file readable")(error));
+            }
+        };
+        if text.is_none() && !self.file.exists() {
+            return Ok(self.copy_or_default(course, "is missing"));
+        }
+        match parse(&text.unwrap_or_default()) {
+            Ok(state) => Ok(state),
+            Err(Unreadable::Later(schema)) => Err(CourseError::Json {
+                path: course.shown(&self.file),
+                problem: format!("expected schema {SCHEMA} or older, found {schema}"),
+                action: "a later version of the workbook wrote it: update the repository".into(),
+            }),
+            Err(Unreadable::Damaged(problem)) => {
+                let kept = self.put_aside()?;
+                let what = format!(
+                    "can not be read ({problem}); it was moved to {}",
+                    course.shown(&kept)
+                );
+                Ok(self.copy_or_default(course, &what))
+            }
+        }
+    }
+
+    /// The state before the last change, where it is whole.
+    fn copy_or_default(&self, course: &Course, what: &str) -> State {
+        let copy = State::read(&self.backup);
+        let instead = match &copy {
+            Ok(_) => "the state before the last change is used instead",
+            Err(_) => "progress is counted anew; the exercise files are not touched",
+        };
+        let page = Page::of_stderr();
+        let notice = format!("{} {what}; {instead}", course.shown(&self.file));
+        if copy.is_ok() || what != "is missing" {
+            eprint!("{}", page.paint(Tone::Warn, &page.text(&notice)));
+        }
+        copy.unwrap_or_default()
+    }
+
+    /// Moves a damaged file out of the way, under a name that nothing else has.
+    fn put_aside(&self) -> Result<PathBuf, CourseError> {
+        let folder = self.work.join("backup");
+        fs::create_dir_all(&folder)
+            .map_err(CourseError::io(&folder, "the folder must be writable"))?;
+        let stem = format!("course-damaged-{}", clock::stamp());
+        let kept = free_name(&folder, &stem, ".json");
+        fs::rename(&self.file, &kept)
+            .map_err(CourseError::io(&self.file, "move the file away by hand"))?;
+        Ok(kept)
+    }
+
+    /// Replaces the file: the new one is whole on the disk before it takes the name.
+    fn save(&self, state: &State) -> Result<(), CourseError> {
+        const ACTION: &str = "the learner's folder must be writable and the disk not full";
+        if self.file.exists() {
+            let folder = self.work.join("backup");
+            fs::create_dir_all(&folder).map_err(CourseError::io(&folder, ACTION))?;
+            let unfinished = folder.join(".course.json.new");
+            fs::copy(&self.file, &unfinished)
+                .and_then(|_| fs::rename(&unfinished, &self.backup))
+                .map_err(CourseError::io(&self.backup, ACTION))?;
+        }
+        let text = serde_json::to_string_pretty(state)
+            .expect("a state has no keys that are not text")
+            + "\n";
+        let unfinished = self.work.join(".course.json.new");
+        let write = || -> std::io::Result<()> {
+            let mut file = File::create(&unfinished)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &self.file)
+        };
+        write().map_err(CourseError::io(&self.file, ACTION))
+    }
+}
+
+/// `stem` with `end`, or `stem-2`, `stem-3`, … where that exists already.
+pub fn free_name(folder: &Path, stem: &str, end: &str) -> PathBuf {
+    (1..)
+        .map(|n: u32| match n {
+            1 => folder.join(format!("{stem}{end}")),
+            _ => folder.join(format!("{stem}-{n}{end}")),
+        })
+        .find(|path| !path.exists())
+        .expect("there is always a free number")
+}
