@@ -1,0 +1,231 @@
+// The runtime of the interactive figures.
+//
+// A page holds <figure class="interactive" data-figure="NAME"> with the recorded steps as a list of text. This file takes
+// such a figure over when two things have arrived: the trace (figures.trace, written by the builder from NAME.json) and
+// the drawing code (figures.register, in NAME.js). Without scripts, or when the drawing code fails, the list stays.
+//
+// Nothing here loads anything, stores anything, or moves by itself. How to write a figure: book/README.md.
+(() => {
+    "use strict";
+
+    const SVG = "http://www.w3.org/2000/svg";
+    const traces = new Map();
+    const drawings = new Map();
+
+    /** Sets attributes: `class`, `style` as an object, `onX` as a listener, `true`/`false` as present/absent. */
+    function attributes(node, attrs) {
+        for (const [name, value] of Object.entries(attrs || {})) {
+            if (value === null || value === undefined || value === false) continue;
+            if (name === "style" && typeof value === "object") Object.assign(node.style, value);
+            else if (name.startsWith("on") && typeof value === "function") node.addEventListener(name.slice(2), value);
+            else node.setAttribute(name, value === true ? "" : String(value));
+        }
+    }
+
+    /** Children are nodes, texts, numbers or lists of them; null and false are left out. */
+    function append(node, children) {
+        for (const child of children.flat(Infinity)) {
+            if (child === null || child === undefined || child === false) continue;
+            node.append(child instanceof Node ? child : String(child));
+        }
+        return node;
+    }
+
+    function el(tag, attrs, ...children) {
+        const node = document.createElement(tag);
+        attributes(node, attrs);
+        return append(node, children);
+    }
+
+    function svg(tag, attrs, ...children) {
+        const node = document.createElementNS(SVG, tag);
+        attributes(node, attrs);
+        return append(node, children);
+    }
+
+    /** Replaces all that a node holds. */
+    function fill(node, ...children) {
+        node.replaceChildren();
+        return append(node, children);
+    }
+
+    let counter = 0;
+    const freshId = (word) => `figure-${word}-${++counter}`;
+
+    /** What drawing code gets as its third argument. */
+    class Ui {
+        constructor(figure, parts) {
+            this.figure = figure;
+            this.parts = parts;
+            this.el = el;
+            this.svg = svg;
+            this.fill = fill;
+            /** True when the reader asked for no motion: then change things at once. */
+            this.still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+            this.steppers = [];
+        }
+
+        /** The sentence under the drawing, read aloud when it changes. A stepper sets it by itself. */
+        say(text) {
+            if (this.parts.text.textContent !== text) this.parts.text.textContent = text;
+        }
+
+        /**
+         * Buttons, slider and keys over steps 0 to n - 1. `steps` is a number or a list; `render(i)` draws step i and may
+         * return its sentence, otherwise `steps[i].text` is said. Returns { index, go(i), reset(steps, at = 0), refresh() }.
+         */
+        stepper({ steps, render, start = 0, label = "Step" }) {
+            const ui = this;
+            const button = (text, name, act) => el("button", { type: "button", "aria-label": name, title: name, onclick: act }, text);
+            const first = button("⏮", "First step (Home)", () => stepper.go(0));
+            const back = button("◀", "Step back (left arrow)", () => stepper.go(stepper.index - 1));
+            const next = button("▶", "Next step (right arrow)", () => stepper.go(stepper.index + 1));
+            const last = button("⏭", "Last step (End)", () => stepper.go(stepper.count - 1));
+            const slider = el("input", {
+                type: "range", min: 0, value: 0, "aria-label": label, "data-keys": "stepper",
+                oninput: () => stepper.go(Number(slider.value)),
+            });
+            const place = el("span", { class: "figure-place", "aria-hidden": "true" });
+            const stepper = {
+                index: 0,
+                count: 0,
+                steps,
+                go(i) {
+                    const at = Math.max(0, Math.min(this.count - 1, Math.trunc(i) || 0));
+                    if (at === this.index) return;
+                    this.index = at;
+                    this.refresh();
+                },
+                reset(steps, at = 0) {
+                    this.steps = steps;
+                    this.count = typeof steps === "number" ? steps : steps.length;
+                    if (!(this.count > 0)) throw new Error("a stepper needs at least one step");
+                    this.index = Math.max(0, Math.min(this.count - 1, at));
+                    this.refresh();
+                },
+                refresh() {
+                    const said = render(this.index);
+                    const step = typeof this.steps === "number" ? undefined : this.steps[this.index];
+                    const text = typeof said === "string" ? said : step && step.text;
+                    if (typeof text === "string") ui.say(text);
+                    const end = this.count - 1;
+                    slider.max = String(end);
+                    slider.value = String(this.index);
+                    slider.setAttribute("aria-valuetext", `${label} ${this.index + 1} of ${this.count}`);
+                    place.textContent = `${this.index + 1} / ${this.count}`;
+                    // aria-disabled keeps the focus where it is when the end is reached.
+                    for (const b of [first, back]) b.setAttribute("aria-disabled", String(this.index === 0));
+                    for (const b of [next, last]) b.setAttribute("aria-disabled", String(this.index === end));
+                    ui.figure.dataset.step = String(this.index);
+                    ui.figure.dataset.steps = String(this.count);
+                },
+            };
+            this.parts.steps.append(el("div", { class: "figure-stepper", role: "group", "aria-label": label },
+                first, back, next, last, slider, place));
+            this.steppers.push(stepper);
+            stepper.reset(steps, start);
+            return stepper;
+        }
+
+        /** A switch. `change(on)` is called on every change, not at the start. Returns { value }. */
+        toggle({ label, value = false, change }) {
+            const box = el("input", {
+                type: "checkbox", role: "switch", checked: value,
+                onchange: () => { handle.value = box.checked; change(box.checked); },
+            });
+            const handle = { value, element: box };
+            this.parts.controls.append(el("label", { class: "figure-toggle" }, box, el("span", {}, label)));
+            return handle;
+        }
+
+        /** A choice of few. `options` is a list of texts or of [value, text]. Returns { value }. */
+        select({ label, options, value, change }) {
+            const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
+            const handle = { value: value === undefined ? pairs[0][0] : value };
+            const box = el("select", {
+                onchange: () => { handle.value = pairs[box.selectedIndex][0]; change(handle.value); },
+            }, pairs.map(([key, text]) => el("option", { selected: key === handle.value }, text)));
+            handle.element = box;
+            this.parts.controls.append(el("label", { class: "figure-select" }, el("span", {}, label), box));
+            return handle;
+        }
+
+        /** A number to move. `show(value)` gives its text. Returns { value }. */
+        range({ label, min, max, step = 1, value, show = String, change }) {
+            const handle = { value };
+            const shown = el("output", {}, show(value));
+            const box = el("input", {
+                type: "range", min, max, step, value, "aria-valuetext": show(value),
+                oninput: () => {
+                    handle.value = Number(box.value);
+                    shown.textContent = show(handle.value);
+                    box.setAttribute("aria-valuetext", show(handle.value));
+                    change(handle.value);
+                },
+            });
+            handle.element = box;
+            this.parts.controls.append(el("label", { class: "figure-range" }, el("span", {}, label), box, shown));
+            return handle;
+        }
+    }
+
+    /** Arrow keys, Home and End step the figure that has the focus; they never reach the page, which would turn it over. */
+    function onKey(event, ui) {
+        if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+        const keys = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+        if (!(event.key in keys)) return;
+        event.stopPropagation();
+        const target = event.target;
+        const isForeign = target.matches("input:not([data-keys]):not([type=checkbox]), select, textarea");
+        const stepper = ui.steppers[0];
+        if (isForeign || !stepper) return;
+        event.preventDefault();
+        const by = keys[event.key];
+        stepper.go(by === -Infinity ? 0 : by === Infinity ? stepper.count - 1 : stepper.index + by);
+    }
+
+    function begin(figure, name) {
+        if (figure.dataset.state) return;
+        const parts = {
+            controls: el("div", { class: "figure-controls" }),
+            stage: el("div", { class: "figure-stage" }),
+            text: el("p", { class: "figure-text", "aria-live": "polite" }),
+            steps: el("div", { class: "figure-steps" }),
+        };
+        const ui = new Ui(figure, parts);
+        const body = el("div", { class: "figure-body" }, parts.controls, parts.stage, parts.text, parts.steps);
+        figure.append(body);
+        try {
+            drawings.get(name)(parts.stage, traces.get(name), ui);
+        } catch (error) {
+            body.remove();
+            figure.dataset.state = "failed";
+            console.error(`figure ${name}: ${error && error.stack || error}`);
+            return;
+        }
+        figure.tabIndex = 0;
+        figure.addEventListener("keydown", (event) => onKey(event, ui));
+        figure.dataset.state = "ready";
+    }
+
+    function tryBegin(name) {
+        if (!drawings.has(name) || !traces.has(name)) return;
+        for (const figure of document.querySelectorAll("figure.interactive")) {
+            if (figure.dataset.figure === name) begin(figure, name);
+        }
+    }
+
+    window.figures = {
+        /** Called by NAME.js: how the figure is drawn. */
+        register(name, draw) {
+            drawings.set(name, draw);
+            tryBegin(name);
+        },
+        /** Called by the file that the builder makes from NAME.json. */
+        trace(name, trace) {
+            traces.set(name, trace);
+            tryBegin(name);
+        },
+        freshId,
+    };
+})();
