@@ -43,6 +43,38 @@ pub enum CourseError {
         /// The numbers that exist.
         known: String,
     },
+    /// No exercise has this id.
+    #[error("there is no exercise {asked} in lesson {lesson}; there are {known}")]
+    NoExercise {
+        /// As typed.
+        asked: String,
+        /// The lesson's number.
+        lesson: String,
+        /// The ids that exist.
+        known: String,
+    },
+    /// A lesson's twin does not exist yet.
+    #[error("lesson {lesson} has not been started; start it with `cargo course start {lesson}`")]
+    NotStarted {
+        /// The lesson's number.
+        lesson: String,
+    },
+    /// A tracked source does not have the marks that an exercise needs.
+    #[error("{path}: {problem}")]
+    Marks {
+        /// The file, with the line where known.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The learner's code could not be built or run, for a reason that is not the learner's.
+    #[error("{problem}; {action}")]
+    Twin {
+        /// What happened.
+        problem: String,
+        /// What to do.
+        action: String,
+    },
     /// No optional model has this name.
     #[error("there is no optional model {asked:?}; there are: {known} (`cargo course data list`)")]
     NoModel {

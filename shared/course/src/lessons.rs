@@ -131,6 +131,27 @@ pub fn find(course: &Course, asked: &str) -> Result<String, CourseError> {
     })
 }
 
+/// The folder of a lesson, by its two digits.
+///
+/// # Errors
+/// When there is no such lesson.
+pub fn folder(course: &Course, number: &str) -> Result<PathBuf, CourseError> {
+    let found = folders(course)?;
+    let known: Vec<String> = found.iter().filter_map(|path| number_of(path)).collect();
+    let at = known.iter().position(|known| known == number);
+    at.map(|at| found[at].clone())
+        .ok_or_else(|| CourseError::NoLesson {
+            asked: number.to_owned(),
+            known: known.join(", "),
+        })
+}
+
+/// `05-generation` of `lessons/05-generation`: also the name of the book's chapter.
+pub fn number_and_name(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 fn read(course: &Course, folder: &Path) -> Result<Lesson, CourseError> {
     let path = folder.join("course.toml");
     let shown = course.shown(&path);

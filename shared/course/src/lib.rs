@@ -9,10 +9,12 @@
 
 pub mod charts;
 pub mod claims;
+pub mod check;
 pub mod clock;
 pub mod data;
 pub mod doctor;
 pub mod error;
+pub mod exercise;
 pub mod lessons;
 pub mod list;
 pub mod page;
@@ -20,3 +22,4 @@ pub mod results;
 pub mod run;
 pub mod state;
 pub mod tools;
+pub mod twin;

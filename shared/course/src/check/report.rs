@@ -1,0 +1,193 @@
+//! What a check found, as plain data: printed by [`super::render`], and as it is with `--json`.
+
+use serde::Serialize;
+
+use crate::exercise::{Exercise, Idea, Kind};
+
+/// How one exercise stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Status {
+    /// Every test of its group passes.
+    Passed,
+    /// Its code compiles, and tests fail.
+    Failed {
+        /// The tests that fail, in the order of the file.
+        failures: Vec<Failure>,
+    },
+    /// The `todo!` still stands in the body.
+    NotWritten,
+    /// A mend exercise whose faulty lines are as they were shipped.
+    NotTouched,
+    /// The function is not in the learner's file any more.
+    Deleted,
+    /// The learner changed the signature, so that the rest of the lesson can not call it.
+    SignatureChanged {
+        /// As the lesson has it.
+        expected: String,
+        /// As the learner's file has it.
+        found: String,
+    },
+    /// The lesson changed the signature after the learner started: the work is kept and has to be fitted.
+    LessonChanged {
+        /// As it was at the start.
+        before: String,
+        /// As the lesson has it now.
+        now: String,
+    },
+    /// The learner's file is not there.
+    FileMissing,
+    /// rustc refuses the learner's code.
+    DoesNotCompile {
+        /// What rustc says, with the learner's own file and lines.
+        errors: Vec<Diagnostic>,
+    },
+    /// Its tests did not end in time: a loop that does not stop.
+    TimedOut {
+        /// Seconds that were waited.
+        seconds: u64,
+    },
+    /// A question: it is answered with `cargo course predict`, not checked here.
+    Question,
+    /// The lesson itself is not whole: not the learner's fault.
+    Broken {
+        /// What is missing.
+        problem: String,
+    },
+}
+
+impl Status {
+    /// Whether it passed.
+    pub fn is_passed(&self) -> bool {
+        matches!(self, Status::Passed)
+    }
+
+    /// Whether the learner's own body was judged: an attempt.
+    pub fn is_attempt(&self) -> bool {
+        matches!(
+            self,
+            Status::Passed
+                | Status::Failed { .. }
+                | Status::DoesNotCompile { .. }
+                | Status::TimedOut { .. }
+        )
+    }
+}
+
+/// A test that fails.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failure {
+    /// The test's name without its group.
+    pub test: String,
+    /// The name as a sentence: "pairs are half a head apart".
+    pub claim: String,
+    /// The prose above the test in the lesson; may be empty.
+    pub why: String,
+    /// What the test said: expected, found, the smallest counter-example.
+    pub message: String,
+    /// Where the learner's code panicked by itself, `work/lesson05/src/kernels.rs:12`.
+    pub at: Option<String>,
+    /// The wrong idea that this test is about.
+    pub idea: Option<Idea>,
+}
+
+/// An error of the compiler in the learner's file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnostic {
+    /// `work/lesson05/src/kernels.rs`.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// The error in a line.
+    pub message: String,
+    /// As rustc draws it, without colours.
+    pub rendered: String,
+}
+
+/// One counter of the ledger, yours against the reference's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// What was run: "one row of 256".
+    pub what: String,
+    /// The counter: `multiply_adds`.
+    pub counter: String,
+    /// The learner's.
+    pub yours: u64,
+    /// The reference's.
+    pub reference: u64,
+}
+
+/// One exercise of a report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checked {
+    /// `05.1`.
+    pub id: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its title.
+    pub title: String,
+    /// `kernels::rms_norm`.
+    pub function: String,
+    /// The learner's file, `work/lesson05/src/kernels.rs`.
+    pub file: String,
+    /// Line of the function in it, where it was found.
+    pub line: Option<usize>,
+    /// How it stands.
+    #[serde(flatten)]
+    pub status: Status,
+    /// How many tests its group has; 0 when none was run.
+    pub num_tests: usize,
+    /// After a pass: what was learned.
+    pub learned: String,
+    /// After a pass: what it cost, where the lesson has a task for it.
+    pub costs: Vec<Cost>,
+    /// The place in the book.
+    pub page: String,
+    /// Hash of the body that was judged; empty where there is none. For counting attempts.
+    pub body: String,
+    /// Whether the lesson's tests of it changed since the learner started.
+    pub tests_changed: bool,
+}
+
+impl Checked {
+    /// An exercise with its status and nothing else yet.
+    pub fn new(exercise: &Exercise, file: String, status: Status) -> Self {
+        Self {
+            id: exercise.id.clone(),
+            kind: exercise.kind,
+            title: exercise.title.clone(),
+            function: exercise.function.clone(),
+            file,
+            line: None,
+            status,
+            num_tests: 0,
+            learned: String::new(),
+            costs: Vec::new(),
+            page: exercise.page.clone(),
+            body: String::new(),
+            tests_changed: false,
+        }
+    }
+}
+
+/// What `cargo course check` found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Version of this form.
+    pub schema: u32,
+    /// `05`.
+    pub lesson: String,
+    /// The exercises that were asked for, in the order of the story.
+    pub exercises: Vec<Checked>,
+    /// The command to go on with.
+    pub next: Option<String>,
+}
+
+impl Report {
+    /// Whether every exercise with code passed.
+    pub fn is_passed(&self) -> bool {
+        self.exercises
+            .iter()
+            .all(|checked| checked.status.is_passed() || checked.kind == Kind::Predict)
+    }
+}
