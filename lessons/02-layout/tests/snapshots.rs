@@ -90,6 +90,7 @@ fn errors_say_what_was_expected() {
     };
     let texts = [
         text(|| drop(Layout::row_major(&[2, 3]).permute(&[0]))),
+        text(|| drop(Layout::row_major(&[2, 3]).permute(&[0, 0]))),
         text(|| drop(Layout::row_major(&[2, 3]).slice(1, 2..4, 1))),
         text(|| drop(Layout::row_major(&[2, 3]).broadcast_to(&[4, 3]))),
         text(|| drop(Layout::row_major(&[2, 3]).reshape(&[5]))),

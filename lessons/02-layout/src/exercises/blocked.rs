@@ -23,6 +23,7 @@ pub fn matmul_blocked(a: &impl Grid, b: &impl Grid, c: &mut [f32], k_block: usiz
         b.rows(),
         c.len()
     );
+    // ANCHOR: ex_02_3
     c.fill(0.0);
     for k_begin in (0..k).step_by(k_block) {
         let k_end = (k_begin + k_block).min(k);
@@ -36,4 +37,5 @@ pub fn matmul_blocked(a: &impl Grid, b: &impl Grid, c: &mut [f32], k_block: usiz
             }
         }
     }
+    // ANCHOR_END: ex_02_3
 }

@@ -35,6 +35,7 @@ pub fn pack_panel<T: Copy>(
     if in_features == 0 {
         return;
     }
+    // ANCHOR: ex_02_4
     let rows: [Option<&[T]>; 32] =
         order.map(|output| weights.chunks_exact(in_features).nth(first + output));
     for (k, line) in panel.chunks_exact_mut(32).enumerate() {
@@ -42,4 +43,5 @@ pub fn pack_panel<T: Copy>(
             *place = row.map_or(zero, |row| row[k]);
         }
     }
+    // ANCHOR_END: ex_02_4
 }

@@ -23,8 +23,14 @@ pub fn permute(shape: &[usize], strides: &[usize], order: &[usize]) -> (Vec<usiz
         shape.len(),
         "{order:?} leaves out an axis of {shape:?}"
     );
-    let pick = |of: &[usize]| order.iter().map(|&axis| of[axis]).collect();
-    (pick(shape), pick(strides))
+    // ANCHOR: ex_02_1
+    let (mut new_shape, mut new_strides) = (Vec::new(), Vec::new());
+    for &axis in order {
+        new_shape.push(shape[axis]);
+        new_strides.push(strides[axis]);
+    }
+    (new_shape, new_strides)
+    // ANCHOR_END: ex_02_1
 }
 
 /// Whether walking the elements in row-major order visits neighbouring places of the storage, one after the other, without a gap.
@@ -36,6 +42,7 @@ pub fn permute(shape: &[usize], strides: &[usize], order: &[usize]) -> (Vec<usiz
 /// assert!(layout::exercises::is_contiguous(&[1, 3], &[100, 1]));
 /// ```
 pub fn is_contiguous(shape: &[usize], strides: &[usize]) -> bool {
+    // ANCHOR: ex_02_2
     if shape.contains(&0) {
         return true;
     }
@@ -50,4 +57,5 @@ pub fn is_contiguous(shape: &[usize], strides: &[usize]) -> bool {
         }
     }
     true
+    // ANCHOR_END: ex_02_2
 }
