@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ndarray::{Array2, ArrayD, ArrayView2, Axis};
 
 use crate::real::Real;
+use crate::scalar::Line;
 
 /// Exercise 01.1. The gradient of `function` at `at` by central differences: element `i` is
 /// `(f(x + h e_i) - f(x - h e_i)) / 2h`, with `step` for `h`.
@@ -19,6 +20,7 @@ pub fn numeric_gradient(
     at: &ArrayD<f64>,
     step: f64,
 ) -> ArrayD<f64> {
+    // ANCHOR: ex_01_1
     // Row-major, so that element i of `moved` is element i of `gradient`.
     let mut moved = at.as_standard_layout().into_owned();
     let mut gradient = ArrayD::zeros(at.shape());
@@ -34,6 +36,7 @@ pub fn numeric_gradient(
         *slope = (value_at(step) - value_at(-step)) / (2.0 * step);
     }
     gradient
+    // ANCHOR_END: ex_01_1
 }
 
 /// Exercise 01.2. The gradients of `a` and `b` for `c = a b`, from the gradient of `c`.
@@ -48,7 +51,9 @@ pub fn matmul_backward<T: Real>(
     b: ArrayView2<'_, T>,
     upstream: ArrayView2<'_, T>,
 ) -> (Array2<T>, Array2<T>) {
+    // ANCHOR: ex_01_2
     (upstream.dot(&b.t()), a.t().dot(&upstream))
+    // ANCHOR_END: ex_01_2
 }
 
 /// Exercise 01.3. Sums a gradient over every axis along which an operand was repeated by broadcasting, so that it has
@@ -62,6 +67,7 @@ pub fn matmul_backward<T: Real>(
 /// # Panics
 /// When `shape` does not broadcast to the gradient's shape; the tape has checked it before.
 pub fn sum_to_shape<T: Real>(gradient: ArrayD<T>, shape: &[usize]) -> ArrayD<T> {
+    // ANCHOR: ex_01_3
     let mut sum = gradient;
     while sum.ndim() > shape.len() {
         sum = sum.sum_axis(Axis(0));
@@ -77,6 +83,7 @@ pub fn sum_to_shape<T: Real>(gradient: ArrayD<T>, shape: &[usize]) -> ArrayD<T> 
         "the gradient's shape is what the operand's broadcasts to"
     );
     sum
+    // ANCHOR_END: ex_01_3
 }
 
 /// Exercise 01.4. All nodes that `root` was computed from, each exactly once, every node after all of its inputs, so
@@ -91,6 +98,7 @@ pub fn topological_order<N: Clone>(
     id: impl Fn(&N) -> usize,
     inputs: impl Fn(&N) -> Vec<N>,
 ) -> Vec<N> {
+    // ANCHOR: ex_01_4
     let mut order = Vec::new();
     let mut seen = HashSet::from([id(&root)]);
     // Each entry: a node, and those of its inputs that were not looked at yet.
@@ -110,6 +118,7 @@ pub fn topological_order<N: Clone>(
         }
     }
     order
+    // ANCHOR_END: ex_01_4
 }
 
 /// Exercise 01.5. Adds one more contribution to a gradient. The first one is moved into the empty slot, so a value
@@ -118,8 +127,34 @@ pub fn topological_order<N: Clone>(
 /// Shapes: `contribution` has the shape of what the slot holds. Cost: one addition per element from the second
 /// contribution on.
 pub fn accumulate<T: Real>(slot: &mut Option<ArrayD<T>>, contribution: ArrayD<T>) {
+    // ANCHOR: ex_01_5
     match slot {
         None => *slot = Some(contribution),
+        //~ fault 01.5
+        //~ | Some(sum) => *sum = contribution,
         Some(sum) => *sum += &contribution,
+        //~ end
     }
+    // ANCHOR_END: ex_01_5
+}
+
+/// Exercise 01.8. A test for backward passes: true when `backward` gave the right gradients on tapes of your choice.
+///
+/// A [`Line`] is a number, a sum or a product of two earlier lines. `backward` takes a tape and returns, for each of its
+/// lines, how the last line changes with it. The subject may be right or have one of the faults in
+/// [`wrong::PLANTED`](crate::wrong::PLANTED). Choose small tapes whose gradients you know, by hand or by moving a leaf
+/// and asking [`values`](crate::scalar::values).
+pub fn gradients_are_right(backward: &dyn Fn(&[Line]) -> Vec<f64>) -> bool {
+    // ANCHOR: ex_01_8
+    use Line::{Add, Leaf, Mul};
+    // b = a + a; c = b + b: two shares must meet, and b must wait for both of its own.
+    let used_twice = [Leaf(3.0), Add(0, 0), Add(1, 1)];
+    // x y with x = 2 and y = 5: each gets the other, not itself.
+    let product = [Leaf(2.0), Leaf(5.0), Mul(0, 1)];
+    // h = a + a; k = h h; g = h + k: the short path to h must wait for the long one. g = 2a + 4a², g' = 2 + 8a.
+    let short_and_long = [Leaf(3.0), Add(0, 0), Mul(1, 1), Add(1, 2)];
+    backward(&used_twice) == [4.0, 2.0, 1.0]
+        && backward(&product) == [5.0, 2.0, 1.0]
+        && backward(&short_and_long) == [26.0, 13.0, 1.0, 1.0]
+    // ANCHOR_END: ex_01_8
 }

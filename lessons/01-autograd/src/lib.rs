@@ -21,7 +21,7 @@
 //!
 //! Read in this order: the value and the tape ([`Tensor`], [`Saved`], [`custom_op`]), the operations (methods of
 //! [`Tensor`]), the backward pass (`backward.rs`), the functions that do the work ([`exercises`]), the check
-//! ([`gradcheck`]), the optimizers ([`optim`]); then what goes wrong ([`wrong`]) on a network that shows it ([`network`],
+//! ([`gradcheck`]), the optimizers ([`optim`]), the smallest tape ([`scalar`]); then what goes wrong ([`wrong`]) on a network that shows it ([`network`],
 //! [`spiral`], [`fit`]).
 
 mod error;
@@ -38,6 +38,7 @@ pub mod exercises;
 pub mod gradcheck;
 pub mod memory;
 pub mod optim;
+pub mod scalar;
 pub mod trace;
 
 pub mod fit;

@@ -10,10 +10,13 @@
 //! The fourth wrong thing is no walk: [`unchecked_mul`] and [`unchecked_matmul`] read their inputs again in the backward
 //! pass without looking whether they changed in place.
 //!
+//! [`PLANTED`] are faults over the smallest tape ([`scalar`](crate::scalar)), for the exercise that has to catch them.
+//!
 //! None of them can be told from the right one on a network in which every value is used once.
 
 mod in_place;
 mod overwrite;
+mod planted;
 mod recursion;
 
 use ndarray::ArrayD;
@@ -24,6 +27,7 @@ use crate::real::Real;
 use crate::tensor::Tensor;
 
 pub use in_place::{unchecked_matmul, unchecked_mul};
+pub use planted::PLANTED;
 
 /// A way to walk the tape backwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
