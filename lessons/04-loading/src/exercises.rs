@@ -1,22 +1,24 @@
 //! The functions that a reader of this lesson writes: each one is small, free-standing and used by the loader itself.
 
 use crate::error::Result;
-use crate::header::{Entry, Header, Refuse, dtype_of, parse_json};
+use crate::header::{Entry, Header, Refuse, checked_entry, parse_json};
 use crate::memory::LoadPlan;
 
 /// Reads the header of a safetensors file and believes nothing in it. `bytes` is the whole file; `file` names it in errors.
 ///
 /// After this, every entry lies within the file, the entries cover the data section without overlap or gap, names are
-/// unique, and sizes fit shapes. What is *not* checked is whether the values are right: a checksum is for that.
+/// unique, and sizes fit shapes ([`checked_entry`]). What is *not* checked is whether the values are right: a checksum is for
+/// that. The entries come back in the order of their bytes.
 ///
 /// Cost: reads the header only; allocates in proportion to the header's length, never to a number that stands in it.
 /// Source: the format's description in the README of huggingface/safetensors.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// The first rule that is broken; [`Refuse`] has one method for each.
 pub fn safe_header(file: &str, bytes: &[u8]) -> Result<Header> {
     let refuse = Refuse { file };
     let file_bytes = bytes.len() as u64;
+    // ANCHOR: ex_04_1
     let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
         return Err(refuse.cut_off(10, file_bytes));
     };
@@ -31,32 +33,9 @@ pub fn safe_header(file: &str, bytes: &[u8]) -> Result<Header> {
     if raw.metadata.len() > 1 {
         return Err(refuse.duplicate("__metadata__"));
     }
-
-    // Each claim by itself: the bytes between its offsets are what its shape and type need.
-    let mut entries = Vec::with_capacity(raw.entries.len());
-    for (name, claim) in raw.entries {
-        let Some(dtype) = dtype_of(&claim.dtype) else {
-            return Err(refuse.dtype(&name, claim.dtype));
-        };
-        let [begin, end] = claim.data_offsets;
-        if begin > end {
-            return Err(refuse.bad(&name, "begin <= end", format!("[{begin}, {end})")));
-        }
-        let num_values = (claim.shape.iter()).try_fold(1_u64, |product, &n| product.checked_mul(n));
-        let Some(needed_bytes) = num_values.and_then(|n| dtype.bytes(n)) else {
-            return Err(refuse.overflow(&name, claim.shape));
-        };
-        if end - begin != needed_bytes {
-            return Err(refuse.length(&name, needed_bytes, end - begin));
-        }
-        entries.push(Entry {
-            name,
-            dtype,
-            shape: claim.shape.iter().map(|&n| n as usize).collect(),
-            begin: begin as usize,
-            end: end as usize,
-        });
-    }
+    let mut entries = (raw.entries.into_iter())
+        .map(|(name, claim)| checked_entry(refuse, name, claim))
+        .collect::<Result<Vec<Entry>>>()?;
 
     // All of them together: no name twice, and in the order of their bytes each begins where the one before it ends.
     entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -88,6 +67,7 @@ pub fn safe_header(file: &str, bytes: &[u8]) -> Result<Header> {
         entries,
         metadata: raw.metadata.into_iter().next().unwrap_or_default(),
     })
+    // ANCHOR_END: ex_04_1
 }
 
 /// The bits of the bf16 that is nearest to `value`; of two equally near ones, that with an even last bit.
@@ -97,6 +77,7 @@ pub fn safe_header(file: &str, bytes: &[u8]) -> Result<Header> {
 /// A NaN stays a NaN (its payload may lie in the lower half, so that a bit is set by hand); a value beyond the largest bf16
 /// becomes infinite.
 pub fn bf16_bits(value: f32) -> u16 {
+    // ANCHOR: ex_04_2
     let bits = value.to_bits();
     if value.is_nan() {
         return (bits >> 16) as u16 | 0x0040;
@@ -105,6 +86,7 @@ pub fn bf16_bits(value: f32) -> u16 {
     // last bit of the upper half is added too, so that an odd one is carried up to even and an even one stays.
     let is_odd = (bits >> 16) & 1;
     ((bits + 0x7fff + is_odd) >> 16) as u16
+    // ANCHOR_END: ex_04_2
 }
 
 /// The name under which `wanted` stands in a file, or `None` when the file lacks it.
@@ -113,6 +95,7 @@ pub fn bf16_bits(value: f32) -> u16 {
 /// is stored without the prefix `model.`. A file without a head shares the embedding's matrix with it, whatever
 /// `tie_word_embeddings` in its config says: most writers drop the second copy, and not all of them set the flag.
 pub fn stored_name(wanted: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
+    // ANCHOR: ex_04_3
     if has(wanted) {
         return Some(wanted.to_string());
     }
@@ -121,6 +104,7 @@ pub fn stored_name(wanted: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     }
     let bare = wanted.strip_prefix("model.")?;
     has(bare).then(|| bare.to_string())
+    // ANCHOR_END: ex_04_3
 }
 
 /// Most bytes of heap that are in use at any time while tensors of `stored_bytes[i]` on disk become `loaded_bytes[i]` in
@@ -133,6 +117,7 @@ pub fn stored_name(wanted: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
 /// When the two lists differ in length.
 pub fn peak_bytes(plan: LoadPlan, stored_bytes: &[u64], loaded_bytes: &[u64]) -> u64 {
     assert_eq!(stored_bytes.len(), loaded_bytes.len());
+    // ANCHOR: ex_04_4
     let loaded: u64 = loaded_bytes.iter().sum();
     match plan {
         LoadPlan::WholeFile => stored_bytes.iter().sum::<u64>() + loaded,
@@ -146,6 +131,7 @@ pub fn peak_bytes(plan: LoadPlan, stored_bytes: &[u64], loaded_bytes: &[u64]) ->
             peak
         }
     }
+    // ANCHOR_END: ex_04_4
 }
 
 /// Test files for a loader: ways to cut `whole`, a correct safetensors file with at least two tensors, so that every
@@ -154,6 +140,7 @@ pub fn peak_bytes(plan: LoadPlan, stored_bytes: &[u64], loaded_bytes: &[u64]) ->
 /// A cut may fall within the length field, within the JSON, on the border of the data section, between two tensors (each
 /// is then whole or absent) and one byte before the end.
 pub fn cut_off_files(whole: &[u8]) -> Vec<Vec<u8>> {
+    // ANCHOR: ex_04_5
     let mut length = [0; 8];
     length.copy_from_slice(&whole[..8]);
     let data_begin = 8 + u64::from_le_bytes(length) as usize;
@@ -165,4 +152,5 @@ pub fn cut_off_files(whole: &[u8]) -> Vec<Vec<u8>> {
     let borders = (tensors.iter()).map(|(_, tensor)| data_begin + tensor.data_offsets[1] as usize);
     ends.extend(borders.filter(|end| *end < whole.len()));
     ends.iter().map(|&end| whole[..end].to_vec()).collect()
+    // ANCHOR_END: ex_04_5
 }

@@ -8,12 +8,12 @@
 //! ```
 //!
 //! The format can not run code, which is what "safe" in its name means. Everything else is the reader's duty: each number in
-//! the header was written by somebody else. The checks live in [`crate::exercises::safe_header`]; here is what it returns, and
-//! the JSON behind it. An ordinary JSON map would silently keep the last of two equal names, so that the map is read
+//! the header was written by somebody else. The checks live in [`crate::exercises::safe_header`]; here is what it returns, the
+//! check of one claim by itself, and the JSON behind it. An ordinary JSON map would silently keep the last of two equal names, so that the map is read
 //! entry by entry.
 
 use crate::dtype::Dtype;
-use crate::error::LoadError;
+use crate::error::{LoadError, Result};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -211,3 +211,34 @@ pub fn dtype_of(name: &str) -> Option<Dtype> {
         _ => None,
     }
 }
+
+// ANCHOR: checked_entry
+/// One claim by itself: its type is one that we read, its offsets run forwards, and the bytes between them are as many as
+/// its shape and type need. Whether they lie in the file, and between which neighbours, only all claims together can say.
+///
+/// # Errors
+/// The first of these that does not hold.
+pub fn checked_entry(refuse: Refuse<'_>, name: String, claim: RawEntry) -> Result<Entry> {
+    let Some(dtype) = dtype_of(&claim.dtype) else {
+        return Err(refuse.dtype(&name, claim.dtype));
+    };
+    let [begin, end] = claim.data_offsets;
+    if begin > end {
+        return Err(refuse.bad(&name, "begin <= end", format!("[{begin}, {end})")));
+    }
+    let num_values = (claim.shape.iter()).try_fold(1_u64, |product, &n| product.checked_mul(n));
+    let Some(needed_bytes) = num_values.and_then(|n| dtype.bytes(n)) else {
+        return Err(refuse.overflow(&name, claim.shape));
+    };
+    if end - begin != needed_bytes {
+        return Err(refuse.length(&name, needed_bytes, end - begin));
+    }
+    Ok(Entry {
+        name,
+        dtype,
+        shape: claim.shape.iter().map(|&n| n as usize).collect(),
+        begin: begin as usize,
+        end: end as usize,
+    })
+}
+// ANCHOR_END: checked_entry

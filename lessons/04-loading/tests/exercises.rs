@@ -1,61 +1,149 @@
-//! The five functions of the exercises, each by itself, and at the end the whole.
+//! The exercises, a group for each, and at the end the whole.
 //!
-//! Each group uses its own function and nothing that another exercise writes.
+//! Each group uses its own function and nothing that another exercise writes. A message says what was given, what was expected
+//! and what came back.
 
 mod common;
 
 /// 04.1: the header of a file that somebody else wrote.
 ///
 /// `safe_header` gets the bytes of a whole file and returns what its header says, once all of it was compared with the file. A
-/// header that lies must end in an error, not in a panic and not in a slice beyond the file.
+/// header that lies must end in an error, not in a panic and not in a slice beyond the file. The claim of one tensor by itself
+/// is compared by `checked_entry`, which is given.
 mod ex_04_1_safe_header {
     use super::common::{safetensors, small_file};
     use loading::exercises::safe_header;
+    use loading::header::Header;
     use loading::{Dtype, LoadError};
+    use std::panic::catch_unwind;
+
+    /// A file of this JSON and as many zero bytes of data.
+    fn file(json: &str, data_bytes: usize) -> Vec<u8> {
+        safetensors(json, &vec![0; data_bytes])
+    }
+
+    /// One entry of a header.
+    fn entry(name: &str, dtype: &str, shape: &str, begin: u64, end: u64) -> String {
+        format!(
+            r#""{name}": {{"dtype": "{dtype}", "shape": {shape}, "data_offsets": [{begin}, {end}]}}"#
+        )
+    }
+
+    /// What a file looks like, for messages.
+    fn shown(file: &[u8]) -> String {
+        let length = file.first_chunk::<8>().map(|b| u64::from_le_bytes(*b));
+        let Some(length) = length else {
+            return format!("a file of {} bytes", file.len());
+        };
+        let rest = &file[8..];
+        let json = &rest[..rest.len().min(length.min(400) as usize)];
+        format!(
+            "a file of {} bytes with header length {length}, JSON {}, and {} bytes of data",
+            file.len(),
+            String::from_utf8_lossy(json),
+            rest.len() - json.len()
+        )
+    }
+
+    /// Calls the function. A panic becomes a message that says which file it was.
+    #[track_caller]
+    fn read(file: &[u8]) -> Result<Header, LoadError> {
+        catch_unwind(|| safe_header("file", file)).unwrap_or_else(|payload| {
+            let text = (payload.downcast_ref::<String>().map(String::as_str))
+                .or(payload.downcast_ref::<&str>().copied());
+            panic!(
+                "{}: expected a header or an error, found a panic: {}",
+                shown(file),
+                text.unwrap_or("without a message")
+            )
+        })
+    }
 
     #[track_caller]
-    fn refused(file: &[u8]) -> LoadError {
-        safe_header("file", file).expect_err("this header must be refused")
+    fn accepted(file: &[u8]) -> Header {
+        read(file).unwrap_or_else(|error| {
+            panic!(
+                "{}: expected its tensors, found the error: {error}",
+                shown(file)
+            )
+        })
     }
 
-    fn header(entries: &str, data_bytes: usize) -> Vec<u8> {
-        safetensors(entries, &vec![0; data_bytes])
+    /// Expects a refusal of this kind.
+    #[track_caller]
+    fn refused(file: &[u8], kind: &str, is_kind: impl Fn(&LoadError) -> bool) {
+        match read(file) {
+            Ok(header) => panic!(
+                "{}: expected the error {kind}, found it accepted with {} tensors",
+                shown(file),
+                header.entries.len()
+            ),
+            Err(error) => assert!(
+                is_kind(&error),
+                "{}: expected the error {kind}, found {error:?}",
+                shown(file)
+            ),
+        }
     }
 
+    macro_rules! refused {
+        ($file:expr, $kind:pat $(if $guard:expr)?) => {
+            refused($file, stringify!($kind), |error| matches!(error, $kind $(if $guard)?))
+        };
+    }
+
+    /// Three tensors: `a` F32 [2, 3], `b` BF16 [4], `c` F16 [1, 2], and a word of the writer.
     #[test]
-    fn a_right_file_gives_its_tensors_in_the_order_of_their_bytes() {
+    fn a_right_file_gives_its_tensors() {
         let file = small_file();
-        let header = safe_header("file", &file).unwrap();
-        let names: Vec<&str> = header
-            .entries
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .collect();
-        assert_eq!(names, ["a", "b", "c"]);
-        assert_eq!(header.entries[0].shape, [2, 3]);
-        assert_eq!(header.entries[1].dtype, Dtype::BF16);
-        assert_eq!((header.entries[2].begin, header.entries[2].end), (32, 36));
-        assert_eq!(header.data_begin + 36, file.len());
-        assert_eq!(header.metadata["format"], "pt");
+        let header = accepted(&file);
+        let names: Vec<&str> = header.entries.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c"], "names of the tensors");
+        assert_eq!(header.entries[0].shape, [2, 3], "shape of `a`");
+        assert_eq!(header.entries[1].dtype, Dtype::BF16, "type of `b`");
+        let c = &header.entries[2];
+        assert_eq!((c.begin, c.end), (32, 36), "offsets of `c`");
+        assert_eq!(
+            header.data_begin + 36,
+            file.len(),
+            "data_begin is 8 + the length of the header"
+        );
+        let format = header.metadata.get("format").map(String::as_str);
+        assert_eq!(format, Some("pt"), "`format` in __metadata__");
+    }
+
+    /// Writers sort by name, or by size, or not at all. What must be in order is the walk over the bytes.
+    #[test]
+    fn header_order_need_not_be_byte_order() {
+        let json = format!(
+            "{{{}, {}, {}}}",
+            entry("z", "F32", "[1]", 12, 16),
+            entry("y", "F32", "[2]", 0, 8),
+            entry("x", "BF16", "[2]", 8, 12)
+        );
+        let header = accepted(&file(&json, 16));
+        let names: Vec<&str> = header.entries.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["y", "x", "z"],
+            "tensors in the order of their bytes: y [0, 8), x [8, 12), z [12, 16)"
+        );
     }
 
     #[test]
     fn a_file_too_short_for_its_length_field_is_cut_off() {
         for len in 0..8 {
-            assert!(matches!(refused(&vec![1; len]), LoadError::CutOff { .. }));
+            refused!(&vec![1; len], LoadError::CutOff { .. });
         }
     }
 
     /// A length near 2^64 plus 8 wraps round to a small number. Compare without adding.
     #[test]
     fn a_length_that_wraps_round_is_too_long() {
-        for length in [u64::MAX, u64::MAX - 7, 1 << 63, 100] {
+        for length in [100, 1 << 63, u64::MAX - 7, u64::MAX] {
             let mut file = length.to_le_bytes().to_vec();
             file.extend([b' '; 20]);
-            assert!(
-                matches!(refused(&file), LoadError::HeaderTooLong { .. }),
-                "{length}"
-            );
+            refused!(&file, LoadError::HeaderTooLong { .. });
         }
     }
 
@@ -69,135 +157,121 @@ mod ex_04_1_safe_header {
             "{\"a\": {\"dtype\": \"F32\"}}",
             "\u{0}",
         ] {
-            assert!(
-                matches!(refused(&header(json, 0)), LoadError::BadHeader { .. }),
-                "{json}"
-            );
+            refused!(&file(json, 0), LoadError::BadHeader { .. });
         }
     }
 
+    /// The four things that `checked_entry` compares. Each claim goes through it, not only the first.
     #[test]
-    fn a_type_that_we_do_not_read_is_named() {
-        let file = header(
-            r#"{"a": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]}}"#,
-            8,
-        );
-        assert!(matches!(refused(&file), LoadError::WrongDtype { found, .. } if found == "I64"));
-    }
-
-    #[test]
-    fn a_shape_whose_product_overflows_is_refused_without_multiplying_it() {
-        for shape in [
-            "[4294967296, 4294967296]",
-            "[18446744073709551615, 2]",
-            "[9223372036854775807]",
-        ] {
-            let json =
-                format!(r#"{{"a": {{"dtype": "F32", "shape": {shape}, "data_offsets": [0, 4]}}}}"#);
-            assert!(
-                matches!(refused(&header(&json, 4)), LoadError::ShapeOverflow { .. }),
-                "{shape}"
-            );
-        }
-    }
-
-    #[test]
-    fn bytes_and_shape_must_agree() {
-        let file = header(
-            r#"{"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}"#,
-            8,
-        );
-        assert!(matches!(
-            refused(&file),
+    fn each_claim_is_checked_by_itself() {
+        let good = entry("a", "F32", "[2]", 0, 8);
+        let after = |bad: &str, data_bytes| file(&format!("{{{good}, {bad}}}"), data_bytes);
+        let unknown = after(&entry("b", "I64", "[1]", 8, 16), 16);
+        refused!(&unknown, LoadError::WrongDtype { found, .. } if found == "I64");
+        let backwards = after(&entry("b", "F32", "[1]", 12, 8), 12);
+        refused!(&backwards, LoadError::BadHeader { .. });
+        let overflow = after(&entry("b", "F32", "[4294967296, 4294967296]", 8, 12), 12);
+        refused!(&overflow, LoadError::ShapeOverflow { .. });
+        let too_few = after(&entry("b", "F32", "[3]", 8, 16), 16);
+        refused!(
+            &too_few,
             LoadError::WrongLength {
                 expected_bytes: 12,
                 found_bytes: 8,
                 ..
             }
-        ));
-    }
-
-    #[test]
-    fn offsets_that_run_backwards_are_refused() {
-        let file = header(
-            r#"{"a": {"dtype": "F32", "shape": [1], "data_offsets": [8, 4]}}"#,
-            8,
         );
-        assert!(matches!(refused(&file), LoadError::BadHeader { .. }));
     }
 
+    /// `b` stands first in the header, and begins at byte 8, 6 or 10 where `a` ends at 8.
     #[test]
     fn tensors_must_neither_overlap_nor_leave_a_gap() {
         let two = |begin: u64| {
-            format!(
-                r#"{{"b": {{"dtype": "BF16", "shape": [4], "data_offsets": [{begin}, {}]}},
-                     "a": {{"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}}}"#,
-                begin + 8
+            let b = entry("b", "BF16", "[4]", begin, begin + 8);
+            file(
+                &format!("{{{b}, {}}}", entry("a", "F32", "[2]", 0, 8)),
+                begin as usize + 8,
             )
         };
-        assert!(safe_header("file", &header(&two(8), 16)).is_ok());
-        assert!(matches!(
-            refused(&header(&two(6), 14)),
+        accepted(&two(8));
+        refused!(
+            &two(6),
             LoadError::Overlap {
                 first_end: 8,
                 second_begin: 6,
                 ..
             }
-        ));
-        assert!(matches!(
-            refused(&header(&two(10), 18)),
+        );
+        refused!(
+            &two(10),
             LoadError::Gap {
                 expected_begin: 8,
                 found_begin: 10,
                 ..
             }
-        ));
+        );
+        let late = file(&format!("{{{}}}", entry("a", "F32", "[1]", 4, 8)), 8);
+        refused!(
+            &late,
+            LoadError::Gap {
+                expected_begin: 0,
+                found_begin: 4,
+                ..
+            }
+        );
     }
 
     /// JSON readers keep the last of two equal keys, silently: then two readers see two different models.
     #[test]
     fn a_name_may_stand_only_once() {
-        let entry = |begin: u64| {
-            format!(
-                r#""a": {{"dtype": "F32", "shape": [1], "data_offsets": [{begin}, {}]}}"#,
-                begin + 4
-            )
-        };
-        let json = format!("{{{}, {}}}", entry(0), entry(4));
-        assert!(
-            matches!(refused(&header(&json, 8)), LoadError::DuplicateName { name, .. } if name == "a")
+        let (first, second) = (
+            entry("a", "F32", "[1]", 0, 4),
+            entry("a", "F32", "[1]", 4, 8),
+        );
+        refused!(
+            &file(&format!("{{{first}, {second}}}"), 8),
+            LoadError::DuplicateName { name, .. } if name == "a"
+        );
+        let between = entry("b", "F32", "[1]", 4, 8);
+        let second = entry("a", "F32", "[1]", 8, 12);
+        refused!(
+            &file(&format!("{{{first}, {between}, {second}}}"), 12),
+            LoadError::DuplicateName { name, .. } if name == "a"
         );
         let twice = r#"{"__metadata__": {"a": "1"}, "__metadata__": {"a": "2"}}"#;
-        assert!(matches!(
-            refused(&header(twice, 0)),
-            LoadError::DuplicateName { .. }
-        ));
+        refused!(&file(twice, 0), LoadError::DuplicateName { .. });
     }
 
     #[test]
-    fn the_file_ends_where_the_last_tensor_does() {
-        let file = small_file();
-        let expected = file.len() as u64;
+    fn a_file_that_ends_before_its_last_tensor_is_cut_off() {
+        let whole = small_file();
+        let expected = whole.len() as u64;
         for missing in [1, 2, 35, 36] {
-            let error = refused(&file[..file.len() - missing]);
-            assert!(
-                matches!(error, LoadError::CutOff { expected_bytes, .. } if expected_bytes == expected)
+            refused!(
+                &whole[..whole.len() - missing],
+                LoadError::CutOff { expected_bytes, .. } if *expected_bytes == expected
             );
         }
-        let longer = [&file[..], &[0]].concat();
-        assert!(matches!(refused(&longer), LoadError::TrailingBytes { .. }));
+    }
+
+    /// Enough bytes is not enough: what stands after the last tensor belongs to nobody, and may be anything.
+    #[test]
+    fn bytes_after_the_last_tensor_are_refused() {
+        let longer = [&small_file()[..], &[0]].concat();
+        refused!(&longer, LoadError::TrailingBytes { .. });
     }
 
     #[test]
     fn empty_tensors_and_empty_files_are_right() {
-        let none = header("{}", 0);
-        assert_eq!(safe_header("file", &none).unwrap().entries.len(), 0);
-        let json = r#"{"a": {"dtype": "F32", "shape": [0, 7], "data_offsets": [0, 0]},
-                       "b": {"dtype": "F32", "shape": [], "data_offsets": [0, 4]}}"#;
-        assert_eq!(
-            safe_header("file", &header(json, 4)).unwrap().entries.len(),
-            2
+        let none = accepted(&file("{}", 0));
+        assert_eq!(none.entries.len(), 0, "tensors of the header {{}}");
+        let json = format!(
+            "{{{}, {}}}",
+            entry("a", "F32", "[0, 7]", 0, 0),
+            entry("b", "F32", "[]", 0, 4)
         );
+        let header = accepted(&file(&json, 4));
+        assert_eq!(header.entries.len(), 2, "tensors of the header {json}");
     }
 }
 
@@ -205,25 +279,38 @@ mod ex_04_1_safe_header {
 mod ex_04_2_bf16_bits {
     use loading::exercises::bf16_bits;
 
+    /// A bf16 as an `f32`.
+    fn widened(bits: u16) -> f32 {
+        f32::from_bits(u32::from(bits) << 16)
+    }
+
     #[track_caller]
     fn check(bits: u32, expected: u16) {
-        let found = bf16_bits(f32::from_bits(bits));
+        let value = f32::from_bits(bits);
+        let found = bf16_bits(value);
         assert_eq!(
-            found, expected,
-            "{bits:#010x} gave {found:#06x}, expected {expected:#06x}"
+            found,
+            expected,
+            "{value} = {bits:#010x}: expected {expected:#06x} = {}, found {found:#06x} = {}",
+            widened(expected),
+            widened(found)
         );
     }
 
+    /// Nothing to round: the lower half is zero.
     #[test]
     fn values_of_bf16_stay_as_they_are() {
+        check(1.0_f32.to_bits(), 0x3f80);
+        check((-2.5_f32).to_bits(), 0xc020);
         for bits in 0..=u16::MAX {
-            let value = f32::from_bits(u32::from(bits) << 16);
+            let value = widened(bits);
             if !value.is_nan() {
                 check(value.to_bits(), bits);
             }
         }
     }
 
+    /// The lower half is one below, or one above, the middle between two neighbours.
     #[test]
     fn what_is_not_in_the_middle_goes_to_the_nearest() {
         check(0x3f80_7fff, 0x3f80);
@@ -232,12 +319,21 @@ mod ex_04_2_bf16_bits {
         check(0xbf81_8001, 0xbf82);
     }
 
+    /// The lower half is 0x8000: both neighbours are equally near.
     #[test]
     fn the_middle_goes_to_the_even_one() {
         check(0x3f80_8000, 0x3f80);
         check(0x3f81_8000, 0x3f82);
         check(0xbf80_8000, 0xbf80);
         check(0xbf81_8000, 0xbf82);
+    }
+
+    /// An fp16 ends at 65504 and has nothing below 6e-8. A bf16 has the eight exponent bits of an f32, and so its range.
+    #[test]
+    fn a_bf16_keeps_the_range_of_an_f32() {
+        check(70_000_f32.to_bits(), 0x4789);
+        check(1e-8_f32.to_bits(), 0x322c);
+        check(3e38_f32.to_bits(), 0x7f62);
     }
 
     #[test]
@@ -261,8 +357,9 @@ mod ex_04_2_bf16_bits {
         ] {
             let stored = bf16_bits(f32::from_bits(bits));
             assert!(
-                stored & 0x7f80 == 0x7f80 && stored & 0x7f != 0,
-                "{bits:#010x} gave {stored:#06x}"
+                widened(stored).is_nan(),
+                "{bits:#010x} is NaN: expected a NaN, found {stored:#06x} = {}",
+                widened(stored)
             );
         }
     }
@@ -285,18 +382,22 @@ mod ex_04_2_bf16_bits {
         let num_values = 1 << 16;
         for index in 0..num_values {
             let value = f32::from_bits(0x3f80_0000 + index * 0x7f);
-            let stored = f32::from_bits(u32::from(bf16_bits(value)) << 16);
-            relative += f64::from(stored / value) - 1.0;
+            relative += f64::from(widened(bf16_bits(value)) / value) - 1.0;
             let middle = f32::from_bits(0x3f80_8000 + ((index & 0x7e) << 16));
             let odd = f32::from_bits(0x3f81_8000 + ((index & 0x7e) << 16));
             for value in [middle, odd] {
-                let stored = f32::from_bits(u32::from(bf16_bits(value)) << 16);
-                middles += f64::from(stored - value);
+                middles += f64::from(widened(bf16_bits(value)) - value);
             }
         }
         let mean = relative / f64::from(num_values);
-        assert!(mean.abs() < 2e-5, "mean relative error {mean}");
-        assert_eq!(middles, 0.0, "middles must go both ways");
+        assert!(
+            mean.abs() < 2e-5,
+            "{num_values} values between 1 and 2: expected a mean relative error of 0, found {mean}"
+        );
+        assert_eq!(
+            middles, 0.0,
+            "sum of the errors of values in the middle: as many must go up as down"
+        );
     }
 }
 
@@ -304,43 +405,55 @@ mod ex_04_2_bf16_bits {
 mod ex_04_3_stored_name {
     use loading::exercises::stored_name;
 
-    fn found(wanted: &str, file: &[&str]) -> Option<String> {
-        stored_name(wanted, &|name| file.contains(&name))
-    }
-
     const EMBEDDING: &str = "model.embed_tokens.weight";
     const HEAD: &str = "lm_head.weight";
 
+    #[track_caller]
+    fn check(wanted: &str, file: &[&str], expected: Option<&str>) {
+        let found = stored_name(wanted, &|name| file.contains(&name));
+        assert_eq!(
+            found.as_deref(),
+            expected,
+            "asked for `{wanted}` in a file with {file:?}"
+        );
+    }
+
     #[test]
     fn a_name_that_is_there_is_itself() {
-        assert_eq!(found(EMBEDDING, &[EMBEDDING]).as_deref(), Some(EMBEDDING));
+        check(EMBEDDING, &[EMBEDDING], Some(EMBEDDING));
+        check(
+            "model.norm.weight",
+            &["norm.weight", "model.norm.weight"],
+            Some("model.norm.weight"),
+        );
     }
 
     #[test]
     fn a_base_model_has_no_prefix() {
         let file = ["embed_tokens.weight", "layers.0.mlp.up_proj.weight"];
-        assert_eq!(found(EMBEDDING, &file).as_deref(), Some(file[0]));
-        let wanted = "model.layers.0.mlp.up_proj.weight";
-        assert_eq!(found(wanted, &file).as_deref(), Some(file[1]));
+        check(EMBEDDING, &file, Some(file[0]));
+        check("model.layers.0.mlp.up_proj.weight", &file, Some(file[1]));
     }
 
+    /// The prefix is taken away where it stands, and never put where it does not.
     #[test]
     fn what_is_missing_is_missing() {
-        assert_eq!(found("model.norm.weight", &[EMBEDDING, HEAD]), None);
-        assert_eq!(found("norm.weight", &["model.norm.weight"]), None);
-        assert_eq!(found(HEAD, &[]), None);
+        check("model.norm.weight", &[EMBEDDING, HEAD], None);
+        check("norm.weight", &["model.norm.weight"], None);
+        check(HEAD, &[], None);
     }
 
+    /// Not every model shares: two matrices of one shape may have been trained apart.
     #[test]
     fn a_head_in_the_file_is_used() {
-        assert_eq!(found(HEAD, &[EMBEDDING, HEAD]).as_deref(), Some(HEAD));
+        check(HEAD, &[EMBEDDING, HEAD], Some(HEAD));
     }
 
     /// The flag in config.json is often wrong, so that nobody asks it. No head in the file: then the embedding is the head.
     #[test]
     fn an_absent_head_is_the_embedding() {
         for embedding in [EMBEDDING, "embed_tokens.weight"] {
-            assert_eq!(found(HEAD, &[embedding]).as_deref(), Some(embedding));
+            check(HEAD, &[embedding], Some(embedding));
         }
     }
 }
@@ -348,39 +461,47 @@ mod ex_04_3_stored_name {
 /// 04.4: how much memory does a load need at its worst moment?
 mod ex_04_4_peak_bytes {
     use loading::exercises::peak_bytes;
-    use loading::memory::LoadPlan::{Mapped, OneByOne, WholeFile};
+    use loading::memory::LoadPlan::{self, Mapped, OneByOne, WholeFile};
 
-    #[test]
-    fn the_whole_file_is_there_until_the_last_tensor_is_done() {
+    #[track_caller]
+    fn check(plan: LoadPlan, stored: &[u64], loaded: &[u64], expected: u64) {
+        let found = peak_bytes(plan, stored, loaded);
         assert_eq!(
-            peak_bytes(WholeFile, &[10, 20, 30], &[20, 40, 60]),
-            60 + 120
+            found, expected,
+            "{plan:?}, stored {stored:?}, loaded {loaded:?}: expected a peak of {expected} bytes, found {found}"
         );
     }
 
     #[test]
+    fn the_whole_file_is_there_until_the_last_tensor_is_done() {
+        check(WholeFile, &[10], &[20], 10 + 20);
+        check(WholeFile, &[10, 20, 30], &[20, 40, 60], 60 + 120);
+    }
+
+    #[test]
     fn one_by_one_holds_one_stored_tensor() {
-        assert_eq!(peak_bytes(OneByOne, &[10, 20, 30], &[20, 40, 60]), 120 + 30);
+        check(OneByOne, &[10], &[20], 10 + 20);
+        check(OneByOne, &[10, 20, 30], &[20, 40, 60], 120 + 30);
     }
 
     /// The largest tensor is not always the worst moment: what is done before it counts too.
     #[test]
     fn the_order_of_tensors_matters_one_by_one() {
-        assert_eq!(peak_bytes(OneByOne, &[100, 1], &[200, 2]), 300);
-        assert_eq!(peak_bytes(OneByOne, &[1, 100], &[2, 200]), 302);
-        assert_eq!(peak_bytes(OneByOne, &[100, 1], &[200, 200]), 401);
-        assert_eq!(peak_bytes(OneByOne, &[1000, 1, 1], &[200, 2, 2]), 1200);
+        check(OneByOne, &[100, 1], &[200, 2], 300);
+        check(OneByOne, &[1, 100], &[2, 200], 302);
+        check(OneByOne, &[100, 1], &[200, 200], 401);
+        check(OneByOne, &[1000, 1, 1], &[200, 2, 2], 1200);
     }
 
     #[test]
     fn a_mapping_is_not_on_the_heap() {
-        assert_eq!(peak_bytes(Mapped, &[10, 20], &[20, 40]), 60);
+        check(Mapped, &[10, 20], &[20, 40], 60);
     }
 
     #[test]
     fn nothing_needs_nothing() {
         for plan in [WholeFile, OneByOne, Mapped] {
-            assert_eq!(peak_bytes(plan, &[], &[]), 0);
+            check(plan, &[], &[], 0);
         }
     }
 }
@@ -389,47 +510,217 @@ mod ex_04_4_peak_bytes {
 ///
 /// The right check must refuse all files of the list; each careless one must let at least one of them pass, and so be found out.
 mod ex_04_5_cut_off_files {
-    use super::common::small_file;
+    use super::common::{safetensors, small_file};
     use loading::careless::{CARELESS, correct};
     use loading::exercises::cut_off_files;
 
-    #[test]
-    fn the_whole_file_is_accepted_by_the_right_check() {
-        assert!(correct(&small_file()));
+    /// Another whole file: two tensors, of which the last one in the header is the first in the data.
+    fn other_file() -> Vec<u8> {
+        let json = r#"{"b": {"dtype": "F32", "shape": [3], "data_offsets": [4, 16]}, "a": {"dtype": "F16", "shape": [2], "data_offsets": [0, 4]}}"#;
+        safetensors(json, &[7; 16])
     }
 
+    /// Both files, with a name and the place where their data begins.
+    fn wholes() -> [(&'static str, Vec<u8>, usize); 2] {
+        let data_begin = |file: &[u8]| 8 + usize::from(file[0]);
+        let (small, other) = (small_file(), other_file());
+        let begins = (data_begin(&small), data_begin(&other));
+        [
+            ("tensors of 24, 8 and 4 bytes", small, begins.0),
+            ("tensors of 4 and 12 bytes", other, begins.1),
+        ]
+    }
+
+    /// Lengths of the files, for messages.
+    fn lengths(files: &[Vec<u8>]) -> Vec<usize> {
+        files.iter().map(Vec::len).collect()
+    }
+
+    /// A cut file is a beginning of the whole one, and shorter.
     #[test]
     fn every_file_is_a_beginning_of_the_whole_one() {
-        let whole = small_file();
-        let files = cut_off_files(&whole);
-        assert!(!files.is_empty());
-        for file in files {
-            assert!(
-                file.len() < whole.len() && whole.starts_with(&file),
-                "{} bytes",
-                file.len()
-            );
+        for (what, whole, _) in wholes() {
+            assert!(correct(&whole), "the right check accepts the whole file");
+            let files = cut_off_files(&whole);
+            assert!(!files.is_empty(), "{what}: expected test files, found none");
+            for file in files {
+                assert!(
+                    file.len() < whole.len() && whole.starts_with(&file),
+                    "{what}: expected beginnings of the file of {} bytes, found one of {} bytes that is none",
+                    whole.len(),
+                    file.len()
+                );
+            }
         }
     }
 
     #[test]
     fn the_right_check_refuses_them_all() {
-        assert!(
-            !cut_off_files(&small_file())
-                .iter()
-                .any(|file| correct(file))
-        );
-    }
-
-    #[test]
-    fn each_careless_check_is_found_out() {
-        let files = cut_off_files(&small_file());
-        for (what, check) in CARELESS {
+        for (what, whole, _) in wholes() {
+            let mut files = cut_off_files(&whole);
+            files.retain(|file| correct(file));
             assert!(
-                files.iter().any(|file| check(file)),
-                "no file finds out the check that {what}"
+                files.is_empty(),
+                "{what}: expected files that the right check refuses, but it accepts those of {:?} bytes",
+                lengths(&files)
             );
         }
+    }
+
+    /// The border where one tensor ends and another begins: everything that is there is whole.
+    #[test]
+    fn a_file_that_ends_between_two_tensors_is_among_them() {
+        for ((what, whole, data_begin), borders) in
+            wholes().into_iter().zip([vec![24, 32], vec![4]])
+        {
+            let files = cut_off_files(&whole);
+            let ends: Vec<usize> = borders.iter().map(|border| data_begin + border).collect();
+            assert!(
+                files.iter().any(|file| ends.contains(&file.len())),
+                "{what}, data begins at byte {data_begin}: expected a file that ends where a tensor ends ({ends:?} bytes), found \
+                 files of {:?} bytes",
+                lengths(&files)
+            );
+        }
+    }
+
+    /// Each planted fault must let one of the files pass.
+    #[test]
+    fn each_careless_check_is_found_out() {
+        for (what, whole, data_begin) in wholes() {
+            let files = cut_off_files(&whole);
+            let unseen: Vec<&str> = (CARELESS.iter())
+                .filter(|(_, check)| !files.iter().any(|file| check(file)))
+                .map(|(fault, _)| *fault)
+                .collect();
+            assert!(
+                unseen.is_empty(),
+                "{what}, data begins at byte {data_begin}, {} bytes in all: files of {:?} bytes do not find out the check that {}",
+                whole.len(),
+                lengths(&files),
+                unseen.join(", nor the one that ")
+            );
+        }
+    }
+}
+
+/// The question of a predict exercise, as it stands in course.toml.
+mod asked {
+    /// Options and the index of the right one.
+    pub fn options(id: &str) -> (Vec<String>, usize) {
+        let course: toml::Value = toml::from_str(include_str!("../course.toml")).unwrap();
+        let exercises = course["exercises"].as_array().unwrap();
+        let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
+        let exercise = exercise.unwrap_or_else(|| panic!("{id} in course.toml"));
+        let options = exercise["options"].as_array().unwrap().iter();
+        (
+            options
+                .map(|option| option.as_str().unwrap().to_string())
+                .collect(),
+            exercise["answer"].as_integer().unwrap() as usize,
+        )
+    }
+
+    /// Expects that exactly the right option begins with `found`.
+    #[track_caller]
+    pub fn check(id: &str, found: &str) {
+        let (options, answer) = options(id);
+        let fitting: Vec<usize> = (0..options.len())
+            .filter(|&i| options[i].starts_with(found))
+            .collect();
+        assert_eq!(
+            fitting,
+            [answer],
+            "{id}: options that say `{found}`, of {options:?}"
+        );
+    }
+}
+
+/// 04.6 (predict): when are the bytes of a mapped file read?
+mod ex_04_6_mapped_bytes {
+    use loading::WeightSource;
+    use loading::bytes::{Access, FileBytes};
+    use loading::gguf::Gguf;
+
+    /// The ledger counts the bytes of weights that the program asks for: while the file is opened, and while all of it is used.
+    /// (On a small GGUF file, whose reader has no exercise in it.)
+    #[test]
+    fn opening_reads_no_weight_and_using_reads_all() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("bytes.gguf");
+        std::fs::write(&path, include_bytes!("gguf/bytes.gguf")).unwrap();
+        let (gguf, opening) = lab::ledger::measure(|| {
+            let bytes = FileBytes::open(&path, Access::Mapped).unwrap();
+            let mut gguf = Gguf::from_bytes("bytes.gguf", bytes).unwrap();
+            let config = loading::gguf::config::model_config(&gguf).unwrap();
+            gguf.check(&config.llama).unwrap();
+            gguf
+        });
+        let names = gguf.names();
+        let (_, using) = lab::ledger::measure(|| {
+            let mut values = Vec::new();
+            names
+                .iter()
+                .for_each(|name| gguf.read_f32(name, &mut values).unwrap());
+        });
+        let word = |read: u64| match read {
+            0 => "nothing",
+            read if read == gguf.stored_bytes() => "all of them",
+            _ => "some",
+        };
+        let found = format!(
+            "opening: {}; first token: {}",
+            word(opening.bytes_read),
+            word(using.bytes_read)
+        );
+        super::asked::check("04.6", &found);
+    }
+}
+
+/// 04.7 (predict): two formats of 16 bits are not one format.
+mod ex_04_7_two_sixteen_bits {
+    use half::{bf16, f16};
+
+    #[test]
+    fn seventy_thousand_fits_one_of_them() {
+        let found = [
+            f16::from_f32(70_000.0).to_f32(),
+            bf16::from_f32(70_000.0).to_f32(),
+        ];
+        super::asked::check("04.7", &format!("f16: {}; bf16: {}", found[0], found[1]));
+    }
+}
+
+/// 04.8 (predict): who notices that two matrices stand in each other's place?
+mod ex_04_8_swapped_matrices {
+    use super::common::safetensors;
+    use loading::dtype::{Dtype, first_not_finite, widen};
+    use loading::manifest::sha256_bytes;
+    use safetensors::SafeTensors;
+
+    /// The header check here is that of the `safetensors` crate; the check of the values is the loader's own.
+    #[test]
+    fn only_the_checksum_sees_a_swap() {
+        let data: Vec<u8> = [1.0_f32, 2.0, 3.0, 4.0]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
+        let json = |q: &str, k: &str| {
+            format!(
+                r#"{{"q":{{"dtype":"F32","shape":[1,2],"data_offsets":{q}}},"k":{{"dtype":"F32","shape":[1,2],"data_offsets":{k}}}}}"#
+            )
+        };
+        let whole = safetensors(&json("[0,8]", "[8,16]"), &data);
+        let swapped = safetensors(&json("[8,16]", "[0,8]"), &data);
+        let mut values = Vec::new();
+        widen(Dtype::F32, &data, &mut values);
+        let found = match SafeTensors::deserialize(&swapped) {
+            Err(_) => "the header check",
+            Ok(_) if first_not_finite(&values).is_some() => "the check for NaN",
+            Ok(_) if sha256_bytes(&swapped) != sha256_bytes(&whole) => "only the checksum",
+            Ok(_) => "nobody",
+        };
+        super::asked::check("04.8", found);
     }
 }
 
