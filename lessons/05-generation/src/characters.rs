@@ -8,6 +8,7 @@
 /// U+FFFD for each maximal wrong piece, exactly as [`String::from_utf8_lossy`] does for the whole text. So for any way to cut a
 /// text, the pieces add up to the text.
 pub fn take_complete_characters(bytes: &[u8], text: &mut String) -> usize {
+    // ANCHOR: ex_05_5
     let mut taken = 0;
     loop {
         match std::str::from_utf8(&bytes[taken..]) {
@@ -20,8 +21,14 @@ pub fn take_complete_characters(bytes: &[u8], text: &mut String) -> usize {
                 text.push_str(std::str::from_utf8(complete).expect("valid up to here"));
                 taken += complete.len();
                 match error.error_len() {
+                    //~ fault 05.5
+                    //~ | None => {
+                    //~ |     text.push(char::REPLACEMENT_CHARACTER);
+                    //~ |     return bytes.len();
+                    //~ | }
                     // The end is missing, not wrong: wait for it.
                     None => return taken,
+                    //~ end
                     Some(wrong) => {
                         text.push(char::REPLACEMENT_CHARACTER);
                         taken += wrong;
@@ -30,4 +37,5 @@ pub fn take_complete_characters(bytes: &[u8], text: &mut String) -> usize {
             }
         }
     }
+    // ANCHOR_END: ex_05_5
 }

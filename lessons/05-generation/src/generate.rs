@@ -41,6 +41,7 @@ pub fn generate(
     next_token: &mut dyn FnMut(&[TokenId]) -> Result<TokenId, GenerateError>,
     on_token: &mut dyn FnMut(TokenId),
 ) -> Result<Generation, GenerateError> {
+    // ANCHOR: ex_05_4
     if prompt.is_empty() {
         return Err(GenerateError::EmptyPrompt);
     }
@@ -72,4 +73,5 @@ pub fn generate(
         tokens: sequence.split_off(prompt.len()),
         finish_reason,
     })
+    // ANCHOR_END: ex_05_4
 }

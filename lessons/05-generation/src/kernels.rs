@@ -14,11 +14,13 @@ use loading::config::RopeScaling;
 /// If the lengths differ.
 pub fn rms_norm(x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
     assert!(x.len() == weight.len() && x.len() == out.len());
+    // ANCHOR: ex_05_1
     let mean_square = lanes::sum_of_squares(x) / x.len() as f32;
     let scale = 1.0 / (mean_square + eps).sqrt();
     for ((out, x), weight) in out.iter_mut().zip(x).zip(weight) {
         *out = x * scale * weight;
     }
+    // ANCHOR_END: ex_05_1
 }
 
 /// Angle that each pair of a head turns by from one position to the next: `theta^(-2i / head_dim)` for pair `i`, then scaled
@@ -32,6 +34,7 @@ pub fn rms_norm(x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
 ///
 /// Sources: rotary position embedding, Su et al. 2021, arXiv:2104.09864; the Llama 3.1 reference code for the three bands.
 pub fn inverse_frequencies(head_dim: usize, theta: f64, scaling: &RopeScaling) -> Vec<f32> {
+    // ANCHOR: ex_05_6
     (0..head_dim / 2)
         .map(|i| {
             let angle = theta.powf(-(2.0 * i as f64) / head_dim as f64);
@@ -54,6 +57,7 @@ pub fn inverse_frequencies(head_dim: usize, theta: f64, scaling: &RopeScaling) -
             scaled as f32
         })
         .collect()
+    // ANCHOR_END: ex_05_6
 }
 
 /// Turns the pairs of some heads by the angles of one position, in place.
@@ -67,12 +71,14 @@ pub fn inverse_frequencies(head_dim: usize, theta: f64, scaling: &RopeScaling) -
 pub fn apply_rope(heads: &mut [f32], head_dim: usize, cos: &[f32], sin: &[f32]) {
     assert!(heads.len().is_multiple_of(head_dim));
     assert!(cos.len() == head_dim / 2 && sin.len() == head_dim / 2);
+    // ANCHOR: ex_05_2
     for head in heads.chunks_exact_mut(head_dim) {
         let (first, second) = head.split_at_mut(head_dim / 2);
         for (((a, b), cos), sin) in first.iter_mut().zip(second).zip(cos).zip(sin) {
             (*a, *b) = (*a * cos - *b * sin, *b * cos + *a * sin);
         }
     }
+    // ANCHOR_END: ex_05_2
 }
 
 /// Attends one query row to the first `context_len` positions: grouped-query attention.
@@ -107,6 +113,7 @@ pub fn attend_row(
     assert!(q.len() == num_heads * head_dim && out.len() == q.len());
     assert!(num_heads.is_multiple_of(num_kv_heads));
     assert!(context_len >= 1, "a row sees at least itself");
+    // ANCHOR: ex_05_3
     let group_size = num_heads / num_kv_heads;
     let scores = &mut scores[..group_size * context_len];
     let scale = 1.0 / (head_dim as f32).sqrt();
@@ -139,6 +146,7 @@ pub fn attend_row(
             out,
         );
     }
+    // ANCHOR_END: ex_05_3
 }
 
 /// The gate of the feed-forward block: `out = silu(gate) * up`, with silu(x) = x / (1 + e^-x).

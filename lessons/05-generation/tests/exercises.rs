@@ -1,297 +1,501 @@
-//! The functions that a reader can write: what each must do, smallest case first.
+//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
+//! writes; `whole` at the end plays all of them together.
 
-use generation::GenerateError;
-use generation::characters::take_complete_characters;
-use generation::generate::{generate, greedy};
-use generation::kernels::{apply_rope, attend_row, inverse_frequencies, rms_norm};
-use generation::{FinishReason, Limits};
-use loading::RopeScaling;
-use training::TokenId;
+use std::fmt::{Debug, Display};
 
+/// Numbers as they stand on paper: at most four digits after the point.
+fn written(row: &[f32]) -> String {
+    const MOST: usize = 12;
+    let number = |x: &f32| {
+        let digits = format!("{x:.4}");
+        let short = digits.trim_end_matches('0').trim_end_matches('.');
+        if short == "-0" { "0" } else { short }.to_owned()
+    };
+    let mut shown: Vec<String> = row.iter().take(MOST).map(number).collect();
+    if row.len() > MOST {
+        shown.push(format!("… ({} numbers)", row.len()));
+    }
+    format!("[{}]", shown.join(", "))
+}
+
+/// Compares a row with the right one, within 1e-5 of its largest number.
 #[track_caller]
-fn close(actual: &[f32], expected: &[f32]) {
-    fixtures::assert_close(
-        actual,
-        expected,
-        1e-5 * fixtures::largest(expected).max(1.0),
+fn expect_row(call: impl Display, found: &[f32], expected: &[f32]) {
+    assert_eq!(found.len(), expected.len(), "{call}: the row's length");
+    let tolerance = 1e-5 * fixtures::largest(expected).max(1.0);
+    if let Some(difference) = fixtures::compare(found, expected, tolerance) {
+        let at = difference.first;
+        panic!(
+            "{call}\n  expected {}\n  found    {}\n  first wrong: number {at} of {}, {} instead of {}",
+            written(expected),
+            written(found),
+            found.len(),
+            found[at],
+            expected[at],
+        );
+    }
+}
+
+/// Compares anything else, with both sides under each other.
+#[track_caller]
+fn expect<T: Debug + PartialEq<E>, E: Debug>(what: &str, found: T, expected: E) {
+    assert!(
+        found == expected,
+        "{what}\n  expected {expected:?}\n  found    {found:?}"
     );
 }
 
-/// 05.1 RMSNorm: divide a row by its root mean square, then scale each number by its weight.
-mod e1_rms_norm {
-    use super::*;
+/// The options of a question in `course.toml`, and which of them it calls right.
+fn question(id: &str) -> (Vec<String>, usize) {
+    let path = lab::paths::lesson_dir("05").join("course.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let course: toml::Table = text.parse().unwrap();
+    let exercises = course["exercises"].as_array().unwrap();
+    let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
+    let exercise = exercise.unwrap_or_else(|| panic!("course.toml has no exercise {id}"));
+    let options = exercise["options"].as_array().unwrap().iter();
+    (
+        options.map(|o| o.as_str().unwrap().to_owned()).collect(),
+        exercise["answer"].as_integer().unwrap() as usize,
+    )
+}
 
-    /// The mean square of 3 and 4 is 12.5.
+/// 05.7 Rows computed: the numbers are counted here step by step, so that the answer can not be wrong.
+mod ex_05_7_rows_computed {
+    use super::{expect, question};
+    use generation::limits::rows_of_naive_loop;
+    use std::collections::BTreeSet;
+
+    /// Step `i` computes the prompt and the `i` tokens written so far: positions 0 to 12 + i.
+    fn positions_computed() -> impl Iterator<Item = u64> {
+        (0..64).flat_map(|step| 0..12 + step)
+    }
+
+    #[test]
+    fn every_step_computes_all_rows_so_far() {
+        let rows = positions_computed().count() as u64;
+        assert_eq!(rows, rows_of_naive_loop(12, 64));
+        let (options, answer) = question("05.7");
+        expect(
+            "the right option is the number of rows",
+            options[answer].as_str(),
+            rows.to_string(),
+        );
+    }
+
+    /// The two wrong options: one row for each token, and each different row once.
+    #[test]
+    fn the_wrong_options_are_the_wrong_ideas() {
+        let different = positions_computed().collect::<BTreeSet<_>>().len();
+        let (options, _) = question("05.7");
+        expect(
+            "the first two options",
+            &options[..2],
+            [64.to_string(), different.to_string()],
+        );
+    }
+}
+
+/// 05.8 What comes out: the length of the logits and the head's work, from the default model's own sizes.
+mod ex_05_8_what_comes_out {
+    use super::{expect, question};
+    use generation::State;
+    use generation::work::Work;
+    use loading::ModelFolder;
+
+    fn stories() -> ModelFolder {
+        loading::open("stories").unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// One number for each token of the vocabulary, for the last row.
+    #[test]
+    fn one_number_comes_out_for_each_token_of_the_vocabulary() {
+        let logits = State::new(&stories().config, 4).logits().len();
+        let (options, answer) = question("05.8");
+        expect(
+            "the right option is the number of logits",
+            options[answer].as_str(),
+            format!("{logits} numbers"),
+        );
+    }
+
+    /// The head multiplies the last row only: four rows cost four times the layers of one row, but one head.
+    #[test]
+    fn the_head_runs_on_one_row() {
+        let llama = stories().config.llama;
+        let head = (llama.vocab_size * llama.hidden_size) as u64;
+        let layers = |rows| Work::of_shape(&llama, rows).linear_multiply_adds - head;
+        assert_eq!(layers(4), 4 * layers(1));
+    }
+}
+
+/// 05.1 RMSNorm: divide a row by its root mean square, then scale each number by its weight.
+mod ex_05_1_rms_norm {
+    use super::{expect_row, written};
+    use generation::kernels::rms_norm;
+
+    #[track_caller]
+    fn check(x: &[f32], weight: &[f32], eps: f32, expected: &[f32]) {
+        let mut out = vec![f32::NAN; x.len()];
+        rms_norm(x, weight, eps, &mut out);
+        let (x, weight) = (written(x), written(weight));
+        expect_row(
+            format!("rms_norm of x = {x}, weight = {weight}, eps = {eps}"),
+            &out,
+            expected,
+        );
+    }
+
+    /// The mean square of 1 and 7 is 25, its root 5.
     #[test]
     fn a_row_is_divided_by_its_root_mean_square() {
-        let mut out = [0.0; 2];
-        rms_norm(&[3.0, 4.0], &[1.0, 1.0], 0.0, &mut out);
-        close(&out, &[3.0 / 12.5f32.sqrt(), 4.0 / 12.5f32.sqrt()]);
+        check(&[1.0, 7.0], &[1.0, 1.0], 0.0, &[0.2, 1.4]);
+        check(
+            &[6.0, -8.0, 0.0, 0.0],
+            &[1.0; 4],
+            0.0,
+            &[1.2, -1.6, 0.0, 0.0],
+        );
+    }
+
+    /// Layer norm would subtract the mean and leave nothing of a row of fives.
+    #[test]
+    fn the_mean_is_not_subtracted() {
+        let mut out = [f32::NAN; 4];
+        rms_norm(&[5.0; 4], &[1.0; 4], 1e-5, &mut out);
+        assert!(
+            out.iter().all(|x| x.abs() > 1e-3),
+            "rms_norm of x = [5, 5, 5, 5], weight = [1, 1, 1, 1], eps = 0.00001\n  expected [1, 1, 1, 1]\n  found    {}: the mean is gone",
+            written(&out)
+        );
+    }
+
+    /// Two numbers of 3: the mean of the squares is 9, their sum 18.
+    #[test]
+    fn the_mean_of_the_squares_is_taken_not_their_sum() {
+        check(&[3.0, -3.0], &[1.0; 2], 0.0, &[1.0, -1.0]);
     }
 
     #[test]
     fn each_number_has_its_own_weight() {
-        let mut out = [0.0; 3];
-        rms_norm(&[2.0, 2.0, -2.0], &[1.0, 0.5, 3.0], 0.0, &mut out);
-        close(&out, &[1.0, 0.5, -3.0]);
+        check(&[2.0, 2.0, -2.0], &[1.0, 0.5, 3.0], 0.0, &[1.0, 0.5, -3.0]);
     }
 
-    /// Layer norm would subtract the mean and give zeros here.
+    /// 0.003² + 0.000016 is 0.000025, its root 0.005. Added after the root, `eps` would hardly change anything.
     #[test]
-    fn the_mean_is_not_subtracted() {
-        let mut out = [0.0; 4];
-        rms_norm(&[5.0; 4], &[1.0; 4], 0.0, &mut out);
-        close(&out, &[1.0; 4]);
+    fn eps_stands_inside_the_root() {
+        check(&[3e-3; 4], &[1.0; 4], 1.6e-5, &[0.6; 4]);
     }
 
-    /// `eps` goes inside the root: a row of zeros stays zero instead of becoming NaN.
+    /// Without `eps` this is 0 / 0, not a number.
     #[test]
     fn a_row_of_zeros_stays_zero() {
-        let mut out = [1.0; 4];
-        rms_norm(&[0.0; 4], &[1.0; 4], 1e-5, &mut out);
-        assert_eq!(out, [0.0; 4]);
-        rms_norm(&[3e-3; 4], &[1.0; 4], 1.6e-5, &mut out);
-        close(&out, &[3.0 / 5.0; 4]);
+        check(&[0.0; 4], &[1.0; 4], 1e-5, &[0.0; 4]);
     }
 
+    /// Every length from 1 to 39: none is a special case.
     #[test]
-    fn lengths_that_are_no_multiple_of_sixteen_keep_their_tail() {
+    fn the_last_numbers_of_a_row_count_too() {
         for len in 1..40 {
             let x: Vec<f32> = (0..len).map(|i| i as f32 - 7.5).collect();
             let mean_square = x.iter().map(|x| f64::from(x * x)).sum::<f64>() / len as f64;
-            let expected: Vec<f32> = x
-                .iter()
-                .map(|x| (f64::from(*x) / mean_square.sqrt()) as f32)
-                .collect();
-            let mut out = vec![0.0; len];
-            rms_norm(&x, &vec![1.0; len], 0.0, &mut out);
-            close(&out, &expected);
+            let normed = |x: &f32| (f64::from(*x) / mean_square.sqrt()) as f32;
+            let expected: Vec<f32> = x.iter().map(normed).collect();
+            check(&x, &vec![1.0; len], 0.0, &expected);
         }
     }
 }
 
 /// 05.2 Rotary embedding: turn pairs of numbers by an angle that grows with the position.
-mod e2_rotary {
-    use super::*;
+mod ex_05_2_rotary {
+    use super::{expect_row, written};
+    use generation::kernels::apply_rope;
 
-    #[test]
-    fn a_quarter_turn_moves_the_first_half_into_the_second() {
-        let mut head = [1.0, 2.0, 3.0, 4.0];
-        apply_rope(&mut head, 4, &[0.0, 0.0], &[1.0, 1.0]);
-        close(&head, &[-3.0, -4.0, 1.0, 2.0]);
+    #[track_caller]
+    fn check(heads: &[f32], head_dim: usize, cos: &[f32], sin: &[f32], expected: &[f32]) {
+        let mut turned = heads.to_vec();
+        apply_rope(&mut turned, head_dim, cos, sin);
+        expect_row(
+            format!(
+                "apply_rope of {} with head_dim {head_dim}, cos = {}, sin = {}",
+                written(heads),
+                written(cos),
+                written(sin)
+            ),
+            &turned,
+            expected,
+        );
     }
 
-    /// Number `i` is paired with `i + head_dim / 2`. Pairing neighbours is another model's convention: the same weights then give
-    /// plausible nonsense.
+    #[test]
+    fn no_angle_changes_nothing() {
+        check(
+            &[1.0, 2.0, 3.0, 4.0],
+            4,
+            &[1.0; 2],
+            &[0.0; 2],
+            &[1.0, 2.0, 3.0, 4.0],
+        );
+    }
+
+    /// Number `i` is paired with number `i + head_dim / 2`. Here the first pair makes a quarter turn, the second none: so the numbers 1 and 3
+    /// stay. Pairing neighbours is another convention: with these weights it gives plausible nonsense.
     #[test]
     fn pairs_are_half_a_head_apart() {
-        let mut head = [1.0, 0.0, 0.0, 0.0];
-        apply_rope(&mut head, 4, &[0.6, 1.0], &[0.8, 0.0]);
-        close(&head, &[0.6, 0.0, 0.8, 0.0]);
+        let mut head = [1.0, 2.0, 3.0, 4.0];
+        apply_rope(&mut head, 4, &[0.0, 1.0], &[1.0, 0.0]);
+        assert!(
+            head[1] == 2.0 && head[3] == 4.0,
+            "apply_rope of [1, 2, 3, 4] with head_dim 4, cos = [0, 1], sin = [1, 0]\n  expected [-3, 2, 1, 4]: a quarter turn for the pair of \
+             the numbers 0 and 2, none for that of 1 and 3\n  found    {}",
+            written(&head)
+        );
+    }
+
+    /// (3, 4) turned by an angle with cosine 0.6 and sine 0.8 is (3 · 0.6 - 4 · 0.8, 4 · 0.6 + 3 · 0.8), again of length 5. Whoever has
+    /// written the first number already uses -1.4 instead of 3 for the second and gets 1.28.
+    #[test]
+    fn a_turn_keeps_the_length_of_a_pair() {
+        let mut pair = [3.0f32, 4.0];
+        apply_rope(&mut pair, 2, &[0.6], &[0.8]);
+        let length = pair[0].hypot(pair[1]);
+        assert!(
+            (length - 5.0).abs() < 1e-4,
+            "apply_rope of [3, 4] with head_dim 2, cos = [0.6], sin = [0.8]\n  expected [-1.4, 4.8], of length 5 as before\n  found    {}, \
+             of length {length:.4}",
+            written(&pair)
+        );
+    }
+
+    #[test]
+    fn a_pair_is_turned_by_its_angle() {
+        check(&[3.0, 4.0], 2, &[0.6], &[0.8], &[-1.4, 4.8]);
+        check(
+            &[1.0, 2.0, 3.0, 4.0],
+            4,
+            &[0.0, 0.6],
+            &[1.0, 0.8],
+            &[-3.0, -2.0, 1.0, 4.0],
+        );
+    }
+
+    /// (1, 0) goes to (0, 1), not to (0, -1).
+    #[test]
+    fn the_turn_leads_from_the_first_number_towards_the_second() {
+        check(&[1.0, 0.0], 2, &[0.0], &[1.0], &[0.0, 1.0]);
     }
 
     #[test]
     fn every_head_of_the_row_is_turned() {
-        let mut heads = [1.0, 0.0, 2.0, 0.0, 3.0, 0.0];
-        apply_rope(&mut heads, 2, &[0.0], &[1.0]);
-        close(&heads, &[0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
+        check(
+            &[1.0, 0.0, 2.0, 0.0, 3.0, 0.0],
+            2,
+            &[0.0],
+            &[1.0],
+            &[0.0, 1.0, 0.0, 2.0, 0.0, 3.0],
+        );
     }
 
     /// Why it is done at all: a score depends only on the distance of query and key.
     #[test]
     fn scores_depend_on_distance_alone() {
-        let head_dim = 8;
-        let frequencies = inverse_frequencies(head_dim, 10_000.0, &RopeScaling::None);
+        let angles = [1.0f32, 0.1, 0.01, 0.001];
         let turned = |x: [f32; 8], position: f32| {
-            let cos: Vec<f32> = frequencies.iter().map(|f| (f * position).cos()).collect();
-            let sin: Vec<f32> = frequencies.iter().map(|f| (f * position).sin()).collect();
+            let cos = angles.map(|angle| (angle * position).cos());
+            let sin = angles.map(|angle| (angle * position).sin());
             let mut x = x;
-            apply_rope(&mut x, head_dim, &cos, &sin);
+            apply_rope(&mut x, 8, &cos, &sin);
             x
         };
         let q = [0.3, -1.0, 0.5, 2.0, -0.7, 0.1, 0.9, -0.2];
         let k = [1.0, 0.4, -0.6, 0.3, 0.8, -1.1, 0.2, 0.5];
-        let score = |m, n| {
-            turned(q, m)
-                .iter()
-                .zip(turned(k, n))
-                .map(|(a, b)| a * b)
-                .sum::<f32>()
+        let score = |m, n| -> f32 {
+            let pairs = turned(q, m).into_iter().zip(turned(k, n));
+            pairs.map(|(a, b)| a * b).sum()
         };
-        close(
+        expect_row(
+            "scores of a query and a key two positions before it, at 5 and 3 and at 102 and 100, against 2 and 0",
             &[score(5.0, 3.0), score(102.0, 100.0)],
             &[score(2.0, 0.0); 2],
         );
         assert!(
             (score(5.0, 3.0) - score(3.0, 5.0)).abs() > 1e-3,
-            "order matters"
+            "a key two positions before the query and one two positions after it give the same score: order is lost"
         );
-    }
-}
-
-/// 05.6 Angles, and how they are scaled for long contexts.
-mod e6_scaling {
-    use super::*;
-
-    #[test]
-    fn angles_fall_from_one_by_powers_of_theta() {
-        close(
-            &inverse_frequencies(8, 10_000.0, &RopeScaling::None),
-            &[1.0, 0.1, 0.01, 0.001],
-        );
-    }
-
-    #[test]
-    fn linear_scaling_divides_every_angle() {
-        close(
-            &inverse_frequencies(4, 100.0, &RopeScaling::Linear { factor: 4.0 }),
-            &[0.25, 0.025],
-        );
-    }
-
-    /// The rule as Llama 3.1's reference code writes it, by wavelengths; ours is written by turns.
-    #[test]
-    fn llama3_scaling_has_three_bands() {
-        let (factor, low, high, original) = (8.0, 1.0, 4.0, 8192usize);
-        let scaling = RopeScaling::Llama3 {
-            factor,
-            low_freq_factor: low,
-            high_freq_factor: high,
-            original_max_position_embeddings: original,
-        };
-        let scaled = inverse_frequencies(128, 500_000.0, &scaling);
-        let plain = inverse_frequencies(128, 500_000.0, &RopeScaling::None);
-        let mut bands = [0; 3];
-        for (scaled, plain) in scaled.iter().zip(plain) {
-            let wavelength = std::f64::consts::TAU / f64::from(plain);
-            let original = original as f64;
-            let expected = if wavelength < original / high {
-                bands[0] += 1;
-                f64::from(plain)
-            } else if wavelength > original / low {
-                bands[2] += 1;
-                f64::from(plain) / factor
-            } else {
-                bands[1] += 1;
-                let smooth = (original / wavelength - low) / (high - low);
-                (1.0 - smooth) * f64::from(plain) / factor + smooth * f64::from(plain)
-            };
-            assert!(
-                (f64::from(*scaled) / expected - 1.0).abs() < 1e-5,
-                "{scaled} {expected}"
-            );
-        }
-        assert!(
-            bands.iter().all(|pairs| *pairs > 3),
-            "each band is met: {bands:?}"
-        );
-    }
-
-    /// Short texts look right without the scaling and long ones degrade: it must change slow angles even at position one.
-    #[test]
-    fn llama3_scaling_is_not_ignored() {
-        let scaling = RopeScaling::Llama3 {
-            factor: 8.0,
-            low_freq_factor: 1.0,
-            high_freq_factor: 4.0,
-            original_max_position_embeddings: 64,
-        };
-        let scaled = inverse_frequencies(16, 10_000.0, &scaling);
-        let plain = inverse_frequencies(16, 10_000.0, &RopeScaling::None);
-        assert_eq!(scaled[0], plain[0]);
-        close(&scaled[7..], &[plain[7] / 8.0]);
     }
 }
 
 /// 05.3 Grouped attention: scores, softmax, weighted values; several query heads share one key and value head.
-mod e3_attention {
-    use super::*;
+mod ex_05_3_attention {
+    use super::{expect_row, written};
+    use generation::kernels::attend_row;
 
-    /// Row-major `[positions, num_kv_heads * head_dim]`.
-    fn attend(
-        q: &[f32],
-        k: &[f32],
-        v: &[f32],
+    /// Sizes of one call.
+    #[derive(Clone, Copy)]
+    struct Heads {
         num_heads: usize,
         num_kv_heads: usize,
         context_len: usize,
-    ) -> Vec<f32> {
-        let head_dim = q.len() / num_heads;
-        let stride = num_kv_heads * head_dim;
-        let mut scores = vec![f32::NAN; num_heads * context_len];
+    }
+
+    /// `num_heads` query heads on `num_kv_heads` key heads, `context_len` positions.
+    fn heads(num_heads: usize, num_kv_heads: usize, context_len: usize) -> Heads {
+        Heads {
+            num_heads,
+            num_kv_heads,
+            context_len,
+        }
+    }
+
+    fn attend(q: &[f32], k: &[f32], v: &[f32], kv_stride: usize, heads: Heads) -> Vec<f32> {
+        let group_size = heads.num_heads / heads.num_kv_heads;
+        // Scratch and output hold what somebody else left there.
+        let mut scores = vec![f32::NAN; group_size * heads.context_len];
         let mut out = vec![f32::NAN; q.len()];
         attend_row(
             q,
             k,
             v,
-            stride,
-            context_len,
-            num_heads,
-            num_kv_heads,
-            head_dim,
+            kv_stride,
+            heads.context_len,
+            heads.num_heads,
+            heads.num_kv_heads,
+            q.len() / heads.num_heads,
             &mut scores,
             &mut out,
         );
         out
     }
 
+    /// Row-major `[positions, num_kv_heads * head_dim]`.
+    #[track_caller]
+    fn check(q: &[f32], k: &[f32], v: &[f32], heads: Heads, expected: &[f32]) {
+        let head_dim = q.len() / heads.num_heads;
+        let found = attend(q, k, v, heads.num_kv_heads * head_dim, heads);
+        let call = format!(
+            "attend_row: {} query heads, {} key heads, head_dim {head_dim}, {} positions, q = {}, k = {}, v = {}",
+            heads.num_heads,
+            heads.num_kv_heads,
+            heads.context_len,
+            written(q),
+            written(k),
+            written(v)
+        );
+        expect_row(call, &found, expected);
+    }
+
+    /// The caller uses `out` again and again: what stands in it belongs to another row.
+    #[test]
+    fn what_stood_in_out_does_not_matter() {
+        let with = |before: f32| {
+            let mut out = [before; 2];
+            let (q, k, v) = ([1.0, 0.0], [0.0, 0.0], [5.0, 6.0]);
+            attend_row(&q, &k, &v, 2, 1, 1, 1, 2, &mut [0.0], &mut out);
+            out
+        };
+        super::expect(
+            "attend_row with out = [100, 100] before the call, compared with out = [0, 0]",
+            with(100.0),
+            with(0.0),
+        );
+    }
+
+    /// One position has the whole weight, whatever its score.
     #[test]
     fn one_position_gives_its_value() {
-        close(
-            &attend(&[9.0, -9.0], &[1.0, 1.0], &[5.0, 6.0], 1, 1, 1),
+        check(
+            &[9.0, -9.0],
+            &[1.0, 1.0],
+            &[5.0, 6.0],
+            heads(1, 1, 1),
             &[5.0, 6.0],
         );
     }
 
     #[test]
     fn equal_scores_give_the_mean() {
-        let out = attend(&[1.0, 1.0], &[0.0; 4], &[1.0, 2.0, 3.0, 6.0], 1, 1, 2);
-        close(&out, &[2.0, 4.0]);
-    }
-
-    /// Scores are divided by the root of head_dim: with four numbers a score of 2 ln 3 weighs 3 to 1.
-    #[test]
-    fn scores_are_scaled_by_the_root_of_the_width() {
-        let q = [2.0 * 3f32.ln(), 0.0, 0.0, 0.0];
-        let k = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        let v = [4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0];
-        close(&attend(&q, &k, &v, 1, 1, 2), &[3.0, 0.0, 0.0, 2.0]);
-    }
-
-    /// Positions from `context_len` on are the future: they are not read, not even as zeros.
-    #[test]
-    fn the_future_is_not_seen() {
-        let (k, v) = (
-            [0.0, 0.0, f32::NAN, f32::NAN],
-            [1.0, 2.0, f32::NAN, f32::NAN],
+        check(
+            &[1.0, 1.0],
+            &[0.0; 4],
+            &[1.0, 2.0, 3.0, 6.0],
+            heads(1, 1, 2),
+            &[2.0, 4.0],
         );
-        close(&attend(&[1.0, 1.0], &k, &v, 1, 1, 1), &[1.0, 2.0]);
     }
 
-    /// Four query heads, two key and value heads: heads 0 and 1 use the first, 2 and 3 the second. (`head % num_kv_heads` is the
-    /// common mistake.)
+    /// Scores are divided by the root of head_dim: with four numbers the root is 2, so scores of 2 ln 3 and 0 weigh 3 to 1.
+    #[test]
+    fn scores_are_divided_by_the_root_of_head_dim() {
+        check(
+            &[2.0 * 3f32.ln(), 0.0, 0.0, 0.0],
+            &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            &[4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0],
+            heads(1, 1, 2),
+            &[3.0, 0.0, 0.0, 2.0],
+        );
+    }
+
+    /// Positions from `context_len` on are the future. They are not read, not even to be multiplied by zero: here they are no numbers.
+    #[test]
+    fn the_future_is_not_read() {
+        check(
+            &[1.0, 1.0],
+            &[0.0, 0.0, f32::NAN, f32::NAN],
+            &[1.0, 2.0, f32::NAN, f32::NAN],
+            heads(1, 1, 1),
+            &[1.0, 2.0],
+        );
+    }
+
+    /// Four query heads, two key heads: heads 0 and 1 use the first, 2 and 3 the second. (`head % num_kv_heads` is the common mistake.)
     #[test]
     fn neighbouring_query_heads_share_a_key_head() {
-        let q = [1.0; 8];
-        let v = [1.0, 1.0, 2.0, 2.0];
-        close(
-            &attend(&q, &[0.0; 4], &v, 4, 2, 1),
-            &[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0],
+        check(
+            &[1.0; 4],
+            &[0.0; 2],
+            &[10.0, 20.0],
+            heads(4, 2, 1),
+            &[10.0, 10.0, 20.0, 20.0],
         );
     }
 
-    /// Scores of hundreds are ordinary in a trained model; e^500 is not a number.
+    /// Each query head has scores of its own, even when it shares the keys: head 0 looks at position 0, head 1 at position 1.
+    #[test]
+    fn heads_of_a_group_do_not_share_their_scores() {
+        check(
+            &[50.0, -50.0],
+            &[1.0, -1.0],
+            &[3.0, 4.0],
+            heads(2, 1, 2),
+            &[3.0, 4.0],
+        );
+    }
+
+    /// Scores of hundreds are ordinary in a trained model, and e^700 is no f32.
     #[test]
     fn large_scores_do_not_overflow() {
-        let out = attend(
+        check(
             &[1000.0, 0.0],
             &[1.0, 0.0, -1.0, 0.0],
             &[1.0, 2.0, 3.0, 4.0],
-            1,
-            1,
-            2,
+            heads(1, 1, 2),
+            &[1.0, 2.0],
         );
-        close(&out, &[1.0, 2.0]);
+    }
+
+    /// In the forward pass q, k and v of one position stand in one row, so the next position's key is further away than the keys are
+    /// wide. `kv_stride` says how far; between two keys stands something else (here: no numbers).
+    #[test]
+    fn the_next_position_is_kv_stride_away() {
+        let nan = f32::NAN;
+        let k = [0.0, 0.0, nan, nan, nan, 0.0, 0.0];
+        let v = [1.0, 2.0, nan, nan, nan, 3.0, 6.0];
+        let found = attend(&[1.0, 1.0], &k, &v, 5, heads(1, 1, 2));
+        expect_row(
+            "attend_row: one head of two numbers, two positions with kv_stride 5, equal scores",
+            &found,
+            &[2.0, 4.0],
+        );
     }
 
     /// Against the definition in f64, over widths and lengths that are no multiple of anything.
@@ -299,6 +503,7 @@ mod e3_attention {
     fn the_definition_holds_for_every_shape() {
         for (num_heads, num_kv_heads, head_dim, context_len) in [
             (1, 1, 2, 1),
+            (2, 1, 2, 3),
             (4, 4, 6, 5),
             (4, 2, 16, 17),
             (6, 2, 32, 33),
@@ -306,10 +511,8 @@ mod e3_attention {
             (8, 1, 10, 3),
             (3, 1, 24, 50),
         ] {
-            let wave = |len: usize, pace: f32| {
-                (0..len)
-                    .map(|i| (i as f32 * pace).sin())
-                    .collect::<Vec<f32>>()
+            let wave = |len: usize, pace: f32| -> Vec<f32> {
+                (0..len).map(|i| (i as f32 * pace).sin()).collect()
             };
             let q = wave(num_heads * head_dim, 0.37);
             let k = wave(context_len * num_kv_heads * head_dim, 0.11);
@@ -332,109 +535,180 @@ mod e3_attention {
                     expected[head * head_dim + d] = (mixed / sum) as f32;
                 }
             }
-            close(
-                &attend(&q, &k, &v, num_heads, num_kv_heads, context_len),
+            check(
+                &q,
+                &k,
+                &v,
+                heads(num_heads, num_kv_heads, context_len),
                 &expected,
             );
         }
     }
 }
 
-/// 05.4 The greedy choice and the loop around it.
-mod e4_greedy_loop {
-    use super::*;
+/// 05.4 The greedy loop: call the model with the whole text, append its token, call again.
+mod ex_05_4_greedy_loop {
+    use super::expect;
+    use generation::generate::generate;
+    use generation::{FinishReason, GenerateError, Generation, Limits};
+    use training::TokenId;
 
-    #[test]
-    fn the_largest_logit_wins() {
-        assert_eq!(greedy(&[-1.0, 3.0, 2.0]).unwrap(), TokenId(1));
-        assert_eq!(
-            greedy(&[-5.0, -3.0, -4.0]).unwrap(),
-            TokenId(1),
-            "all may be negative"
-        );
-        assert_eq!(greedy(&[f32::NEG_INFINITY; 3]).unwrap(), TokenId(0));
+    fn ids(tokens: &[u32]) -> Vec<TokenId> {
+        tokens.iter().copied().map(TokenId).collect()
     }
 
-    #[test]
-    fn of_equal_logits_the_lowest_id_wins() {
-        assert_eq!(greedy(&[1.0, 7.0, 7.0, 7.0]).unwrap(), TokenId(1));
-    }
-
-    /// Every comparison with NaN is false, so a search would step over it and hide that the weights are damaged.
-    #[test]
-    fn a_logit_that_is_not_a_number_is_an_error() {
-        for place in 0..3 {
-            let mut logits = [1.0, 2.0, 3.0];
-            logits[place] = f32::NAN;
-            let error = greedy(&logits).unwrap_err();
-            assert!(matches!(error, GenerateError::NotANumber { token_id } if token_id == place));
-        }
-        assert!(matches!(greedy(&[]), Err(GenerateError::NoLogits)));
-    }
-
+    /// Ten positions; the tokens 0 and 9 end a text.
     fn limits(max_new_tokens: usize) -> Limits {
         Limits {
             max_new_tokens,
             max_seq_len: 10,
-            end_of_text: vec![TokenId(0), TokenId(9)],
+            end_of_text: ids(&[0, 9]),
         }
     }
 
-    /// A model that counts: after a sequence of length n it says n, and writes down what it was shown.
-    fn count(
-        prompt: &[u32],
-        limits: &Limits,
-    ) -> (
-        Result<generation::Generation, GenerateError>,
-        Vec<Vec<u32>>,
-        Vec<u32>,
-    ) {
-        let prompt: Vec<TokenId> = prompt.iter().copied().map(TokenId).collect();
-        let (mut seen, mut heard) = (Vec::new(), Vec::new());
+    /// What a run of the loop did.
+    struct Run {
+        result: Result<Generation, GenerateError>,
+        /// What the model was called with, call by call.
+        shown: Vec<Vec<u32>>,
+        /// What `on_token` was called with.
+        announced: Vec<u32>,
+    }
+
+    impl Run {
+        #[track_caller]
+        fn generation(&self) -> &Generation {
+            let refused = |error| panic!("generate returned an error: {error}");
+            self.result.as_ref().unwrap_or_else(refused)
+        }
+    }
+
+    /// A model that counts: after n tokens it says n.
+    fn count(prompt: &[u32], limits: &Limits) -> Run {
+        let (mut shown, mut announced) = (Vec::new(), Vec::new());
         let result = generate(
-            &prompt,
+            &ids(prompt),
             limits,
             &mut |tokens| {
-                seen.push(tokens.iter().map(|t| t.0).collect());
+                assert!(
+                    shown.len() < 100,
+                    "the loop called the model 100 times and goes on: which limit did it miss? {limits:?}"
+                );
+                shown.push(tokens.iter().map(|t| t.0).collect());
                 Ok(TokenId(tokens.len() as u32))
             },
-            &mut |token| heard.push(token.0),
+            &mut |token| announced.push(token.0),
         );
-        (result, seen, heard)
+        Run {
+            result,
+            shown,
+            announced,
+        }
     }
 
+    /// The model remembers nothing. A loop that shows it only the newest token gets the continuation of that token alone.
     #[test]
     fn each_step_sees_the_whole_sequence_so_far() {
-        let (result, seen, heard) = count(&[5, 6], &limits(3));
-        assert_eq!(seen, [vec![5, 6], vec![5, 6, 2], vec![5, 6, 2, 3]]);
-        assert_eq!(heard, [2, 3, 4]);
-        let generation = result.unwrap();
-        assert_eq!(generation.tokens, [TokenId(2), TokenId(3), TokenId(4)]);
-        assert_eq!(
-            (generation.prompt_tokens, generation.finish_reason),
-            (2, FinishReason::Length)
+        expect(
+            "prompt [5, 6], three new tokens: what the model is called with",
+            count(&[5, 6], &limits(3)).shown,
+            vec![vec![5, 6], vec![5, 6, 2], vec![5, 6, 2, 3]],
         );
-        assert_eq!(generation.rows_recomputed(), 2 + 3 + 4);
     }
 
-    /// Either of two ids ends the text. A loop that knows only one of them talks on.
     #[test]
-    fn any_end_of_text_id_ends_it_and_is_no_part_of_it() {
-        let (result, seen, heard) = count(&[1, 1, 1, 1, 1, 1, 1], &limits(100));
-        let generation = result.unwrap();
-        assert_eq!(generation.tokens, [TokenId(7), TokenId(8)]);
-        assert_eq!((heard, seen.len()), (vec![7, 8], 3));
-        assert_eq!(generation.finish_reason, FinishReason::Stop);
-        assert_eq!(generation.rows_recomputed(), 7 + 8 + 9);
+    fn the_answer_holds_the_new_tokens_only() {
+        let run = count(&[5, 6], &limits(3));
+        let generation = run.generation();
+        expect(
+            "prompt [5, 6], a model that says 2, 3, 4: the answer's tokens",
+            &generation.tokens,
+            &ids(&[2, 3, 4]),
+        );
+        expect(
+            "prompt [5, 6]: prompt_tokens",
+            generation.prompt_tokens,
+            2usize,
+        );
+        expect(
+            "three tokens were asked for and came: why it ended",
+            generation.finish_reason,
+            FinishReason::Length,
+        );
+    }
+
+    #[test]
+    fn each_token_is_announced_once_and_in_order() {
+        expect(
+            "prompt [5, 6], a model that says 2, 3, 4: what on_token gets",
+            count(&[5, 6], &limits(3)).announced,
+            vec![2, 3, 4],
+        );
+    }
+
+    /// The model says 7, 8, 9, and 9 ends the text.
+    #[test]
+    fn the_end_of_text_is_no_part_of_the_answer() {
+        let limits = Limits {
+            end_of_text: ids(&[9]),
+            ..limits(5)
+        };
+        let run = count(&[1; 7], &limits);
+        expect(
+            "the model says 7, 8 and 9, and 9 ends the text: the answer's tokens",
+            &run.generation().tokens,
+            &ids(&[7, 8]),
+        );
+        expect(
+            "the model says 7, 8 and 9, and 9 ends the text: what on_token gets",
+            &run.announced,
+            &vec![7, 8],
+        );
+        expect(
+            "the model ended its text: why it ended",
+            run.generation().finish_reason,
+            FinishReason::Stop,
+        );
+    }
+
+    /// Two ids end a text here, 0 and 9. A loop that knows only one of them talks on.
+    #[test]
+    fn any_of_the_end_of_text_ids_ends_the_text() {
+        for end in [0, 9] {
+            let mut calls = 0;
+            let result = generate(
+                &ids(&[1, 2]),
+                &limits(4),
+                &mut |_| {
+                    calls += 1;
+                    Ok(TokenId(if calls == 2 { end } else { 5 }))
+                },
+                &mut |_| {},
+            );
+            let generation = result.unwrap_or_else(|error| panic!("{error}"));
+            expect(
+                &format!(
+                    "0 and 9 end a text, and the model says 5, then {end}, then 5: answer and reason"
+                ),
+                (generation.tokens, generation.finish_reason),
+                (ids(&[5]), FinishReason::Stop),
+            );
+        }
     }
 
     #[test]
     fn zero_tokens_compute_nothing() {
-        let (result, seen, _) = count(&[1], &limits(0));
-        assert_eq!(seen.len(), 0);
-        let generation = result.unwrap();
-        assert!(generation.tokens.is_empty());
-        assert_eq!(generation.finish_reason, FinishReason::Length);
+        let run = count(&[1], &limits(0));
+        expect(
+            "zero new tokens: how often the model is called",
+            run.shown.len(),
+            0usize,
+        );
+        expect(
+            "zero new tokens: answer and reason",
+            (&run.generation().tokens, run.generation().finish_reason),
+            (&ids(&[]), FinishReason::Length),
+        );
     }
 
     #[test]
@@ -443,102 +717,120 @@ mod e4_greedy_loop {
             end_of_text: Vec::new(),
             ..limits(usize::MAX)
         };
-        let (result, seen, _) = count(&[1; 7], &limits);
-        let generation = result.unwrap();
-        assert_eq!(generation.tokens, [TokenId(7), TokenId(8), TokenId(9)]);
-        assert_eq!(
-            (generation.finish_reason, seen.len()),
-            (FinishReason::Context, 3)
+        let run = count(&[1; 7], &limits);
+        expect(
+            "a context of 10 positions, a prompt of 7, no other limit: answer and reason",
+            (&run.generation().tokens, run.generation().finish_reason),
+            (&ids(&[7, 8, 9]), FinishReason::Context),
         );
-        // A prompt that fills the context leaves no room: nothing is computed.
-        let (result, seen, _) = count(&[1; 10], &limits);
-        assert_eq!(
-            (result.unwrap().finish_reason, seen.len()),
-            (FinishReason::Context, 0)
+        expect(
+            "three tokens: how often the model is called",
+            run.shown.len(),
+            3usize,
+        );
+    }
+
+    /// A prompt as long as the context is allowed. It leaves no room, so nothing is computed.
+    #[test]
+    fn a_prompt_that_fills_the_context_is_no_error() {
+        let run = count(&[1; 10], &limits(5));
+        expect(
+            "a context of 10 positions, a prompt of 10: reason, and how often the model is called",
+            (run.generation().finish_reason, run.shown.len()),
+            (FinishReason::Context, 0),
         );
     }
 
     #[test]
     fn prompts_that_can_not_be_continued_are_errors() {
-        assert!(matches!(
-            count(&[], &limits(5)).0,
-            Err(GenerateError::EmptyPrompt)
-        ));
-        let error = count(&[1; 11], &limits(5)).0.unwrap_err();
-        assert!(matches!(
-            error,
-            GenerateError::PromptTooLong {
-                prompt_tokens: 11,
-                max_seq_len: 10
-            }
-        ));
+        let empty = count(&[], &limits(5)).result;
+        assert!(
+            matches!(empty, Err(GenerateError::EmptyPrompt)),
+            "an empty prompt: expected EmptyPrompt, found {empty:?}"
+        );
+        let long = count(&[1; 11], &limits(5)).result;
+        assert!(
+            matches!(
+                long,
+                Err(GenerateError::PromptTooLong {
+                    prompt_tokens: 11,
+                    max_seq_len: 10
+                })
+            ),
+            "a prompt of 11 tokens for 10 positions: expected PromptTooLong, found {long:?}"
+        );
     }
 
     #[test]
     fn an_error_of_the_model_ends_the_loop() {
         let result = generate(
-            &[TokenId(1)],
+            &ids(&[1]),
             &limits(5),
-            &mut |_| Err(GenerateError::NoLogits),
+            &mut |_| Err(GenerateError::NotANumber { token_id: 3 }),
             &mut |_| {},
         );
-        assert!(matches!(result, Err(GenerateError::NoLogits)));
+        assert!(
+            matches!(result, Err(GenerateError::NotANumber { token_id: 3 })),
+            "the model failed with NotANumber: expected that error, found {result:?}"
+        );
     }
 }
 
-/// 05.5 Characters that are split over tokens.
-mod e5_characters {
-    use super::*;
+/// 05.5 Characters that are split over tokens: what is not finished waits, what can not be finished is replaced.
+mod ex_05_5_characters {
+    use generation::characters::take_complete_characters;
 
-    fn take(bytes: &[u8]) -> (String, usize) {
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &str, expected_taken: usize) {
         let mut text = String::new();
         let taken = take_complete_characters(bytes, &mut text);
-        (text, taken)
+        assert!(
+            text == expected && taken == expected_taken,
+            "the bytes {bytes:02x?}\n  expected {expected:?}, {expected_taken} of {} bytes taken\n  found    {text:?}, {taken} taken",
+            bytes.len()
+        );
     }
 
     #[test]
     fn whole_characters_pass() {
-        assert_eq!(take("story".as_bytes()), ("story".to_owned(), 5));
-        assert_eq!(take("你好 🦊".as_bytes()), ("你好 🦊".to_owned(), 11));
-        assert_eq!(take(b""), (String::new(), 0));
+        check("story".as_bytes(), "story", 5);
+        check("你好 🦊".as_bytes(), "你好 🦊", 11);
+        check(b"", "", 0);
     }
 
-    /// 你 is three bytes and 🦊 four: every beginning of one waits for its end.
+    /// 你 is three bytes and 🦊 four. A token may end inside of them: the beginning waits for its end, and nothing is shown of it.
     #[test]
     fn the_beginning_of_a_character_waits() {
         for character in ["é", "你", "🦊"] {
             let bytes = character.as_bytes();
             for cut in 1..bytes.len() {
-                let mut cut_off = b"ab".to_vec();
-                cut_off.extend_from_slice(&bytes[..cut]);
-                assert_eq!(
-                    take(&cut_off),
-                    ("ab".to_owned(), 2),
-                    "{character} cut at {cut}"
-                );
+                check(&bytes[..cut], "", 0);
+                check(&[b"ab", &bytes[..cut]].concat(), "ab", 2);
             }
         }
+    }
+
+    /// What the loop around it does: keep what was not taken, add the next token's bytes, try again.
+    #[test]
+    fn a_character_in_three_tokens_comes_out_once_and_whole() {
+        let (mut waiting, mut text) = (Vec::new(), String::new());
+        for token in [b"\xe4".as_slice(), b"\xbd", b"\xa0"] {
+            waiting.extend_from_slice(token);
+            let taken = take_complete_characters(&waiting, &mut text);
+            waiting.drain(..taken);
+        }
+        super::expect("你 in three tokens of one byte each: the text", text, "你");
     }
 
     /// Waiting for bytes that can never become a character would hold the text back for ever.
     #[test]
     fn bytes_that_can_not_become_a_character_are_replaced_at_once() {
-        assert_eq!(take(b"a\xffb"), ("a\u{fffd}b".to_owned(), 3));
-        assert_eq!(
-            take(b"\x80"),
-            ("\u{fffd}".to_owned(), 1),
-            "a middle without a beginning"
-        );
-        assert_eq!(
-            take(b"\xe4\xbda"),
-            ("\u{fffd}a".to_owned(), 3),
-            "a beginning without its end"
-        );
-        assert_eq!(
-            take(b"\xff\xe4\xbd"),
-            ("\u{fffd}".to_owned(), 1),
-            "wrong first, waiting then"
-        );
+        check(b"a\xffb", "a\u{fffd}b", 3);
+        // A middle without a beginning, and a beginning that another letter follows.
+        check(b"\x80", "\u{fffd}", 1);
+        check(b"\xe4\xbda", "\u{fffd}a", 3);
+        // Wrong first, waiting then.
+        check(b"\xff\xe4\xbd", "\u{fffd}", 1);
     }
 
     /// `text` may hold something already: it is added to.
@@ -546,6 +838,148 @@ mod e5_characters {
     fn text_is_appended() {
         let mut text = "so ".to_owned();
         take_complete_characters(b"far", &mut text);
-        assert_eq!(text, "so far");
+        super::expect("\"far\" added to \"so \"", text, "so far");
+    }
+}
+
+/// 05.6 Angles for long contexts: how much each pair turns from one position to the next.
+mod ex_05_6_inverse_frequencies {
+    use super::expect_row;
+    use generation::kernels::inverse_frequencies;
+    use loading::RopeScaling;
+
+    /// With theta 10 000 and four pairs each angle is a tenth of the one before.
+    #[test]
+    fn angles_fall_from_one_by_powers_of_theta() {
+        expect_row(
+            "inverse_frequencies(8, 10000, None)",
+            &inverse_frequencies(8, 10_000.0, &RopeScaling::None),
+            &[1.0, 0.1, 0.01, 0.001],
+        );
+    }
+
+    #[test]
+    fn linear_scaling_divides_every_angle() {
+        expect_row(
+            "inverse_frequencies(4, 100, Linear { factor: 4 })",
+            &inverse_frequencies(4, 100.0, &RopeScaling::Linear { factor: 4.0 }),
+            &[0.25, 0.025],
+        );
+    }
+
+    /// A context of 63 positions is about ten times 2π: an angle of 1 turns 10.03 times in it, 0.1 once, 0.01 a tenth.
+    fn small(low_freq_factor: f64, high_freq_factor: f64) -> RopeScaling {
+        RopeScaling::Llama3 {
+            factor: 8.0,
+            low_freq_factor,
+            high_freq_factor,
+            original_max_position_embeddings: 63,
+        }
+    }
+
+    /// 10.03 turns are more than 4: this pair tells neighbours apart and keeps its angle.
+    #[test]
+    fn llama3_scaling_keeps_fast_angles() {
+        expect_row(
+            "inverse_frequencies(8, 10000, Llama3) with factor 8, low 2, high 4, original context 63: the first angle",
+            &inverse_frequencies(8, 10_000.0, &small(2.0, 4.0))[..1],
+            &[1.0],
+        );
+    }
+
+    /// One turn and less is below 2. Short texts look right without the scaling and long ones degrade, so it is easily forgotten.
+    #[test]
+    fn llama3_scaling_divides_slow_angles() {
+        expect_row(
+            "inverse_frequencies(8, 10000, Llama3) with factor 8, low 2, high 4, original context 63: all but the first angle",
+            &inverse_frequencies(8, 10_000.0, &small(2.0, 4.0))[1..],
+            &[0.1 / 8.0, 0.01 / 8.0, 0.001 / 8.0],
+        );
+    }
+
+    /// An angle of 0.1 turns 63 · 0.1 / 2π = 1.0027 times. Here that is halfway between the two factors.
+    #[test]
+    fn llama3_scaling_mixes_linearly_between_the_two() {
+        let turns = 63.0 * 0.1 / std::f64::consts::TAU;
+        expect_row(
+            "inverse_frequencies(8, 10000, Llama3) with 0.1 halfway between low and high",
+            &inverse_frequencies(8, 10_000.0, &small(turns - 0.5, turns + 0.5))[..2],
+            &[1.0, (0.1 + 0.1 / 8.0) / 2.0],
+        );
+    }
+
+    /// The rule as Llama 3.1's reference code writes it, by wavelengths; ours is written by turns.
+    #[test]
+    fn llama3_scaling_agrees_with_the_reference_rule() {
+        let (factor, low, high, original) = (8.0, 1.0, 4.0, 8192usize);
+        let scaling = RopeScaling::Llama3 {
+            factor,
+            low_freq_factor: low,
+            high_freq_factor: high,
+            original_max_position_embeddings: original,
+        };
+        let scaled = inverse_frequencies(128, 500_000.0, &scaling);
+        let plain = inverse_frequencies(128, 500_000.0, &RopeScaling::None);
+        let mut bands = [0; 3];
+        for (pair, (scaled, plain)) in scaled.iter().zip(plain).enumerate() {
+            let wavelength = std::f64::consts::TAU / f64::from(plain);
+            let original = original as f64;
+            let (band, expected) = if wavelength < original / high {
+                (0, f64::from(plain))
+            } else if wavelength > original / low {
+                (2, f64::from(plain) / factor)
+            } else {
+                let smooth = (original / wavelength - low) / (high - low);
+                let mixed = (1.0 - smooth) * f64::from(plain) / factor + smooth * f64::from(plain);
+                (1, mixed)
+            };
+            bands[band] += 1;
+            assert!(
+                (f64::from(*scaled) / expected - 1.0).abs() < 1e-5,
+                "pair {pair}, wavelength {wavelength:.1} of {original} positions: expected {expected}, found {scaled}"
+            );
+        }
+        assert!(
+            bands.iter().all(|pairs| *pairs > 3),
+            "each band is met: {bands:?}"
+        );
+    }
+}
+
+/// All functions together: a small model says what another program says for the same weights.
+mod whole {
+    use generation::Model;
+    use layout::pool::Pool;
+    use training::TokenId;
+
+    /// The tokens were computed by `transformers`, once and for all.
+    #[test]
+    fn a_small_model_continues_as_the_reference_does() {
+        let golden = fixtures::golden("some-kv-tied-bf16");
+        let folder = fixtures::model("some-kv-tied-bf16");
+        let mut model = Model::open(folder.to_str().unwrap()).unwrap();
+        model.config.eos_token_ids.clear();
+        let pool = Pool::new(2);
+        let mut state = generation::State::new(&model.config, 1);
+        for case in &golden.cases {
+            let ids =
+                |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
+            let generation = model
+                .generate(
+                    &mut state,
+                    &pool,
+                    &ids(&case.prompt_tokens),
+                    case.greedy_tokens.len(),
+                    &mut |_| {},
+                )
+                .unwrap();
+            assert_eq!(
+                generation.tokens,
+                ids(&case.greedy_tokens),
+                "{}, prompt {:?}: tokens found (left) and those of transformers (right)",
+                golden.model,
+                case.name
+            );
+        }
     }
 }

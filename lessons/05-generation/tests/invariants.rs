@@ -139,6 +139,30 @@ proptest! {
     }
 }
 
+#[test]
+fn the_largest_logit_wins_and_of_equal_ones_the_lowest_id() {
+    assert_eq!(greedy(&[-1.0, 3.0, 2.0]).unwrap(), TokenId(1));
+    assert_eq!(
+        greedy(&[-5.0, -3.0, -4.0]).unwrap(),
+        TokenId(1),
+        "all may be negative"
+    );
+    assert_eq!(greedy(&[f32::NEG_INFINITY; 3]).unwrap(), TokenId(0));
+    assert_eq!(greedy(&[1.0, 7.0, 7.0, 7.0]).unwrap(), TokenId(1));
+}
+
+/// Every comparison with NaN is false, so a search would step over it and hide that the weights are damaged.
+#[test]
+fn a_logit_that_is_not_a_number_is_an_error() {
+    for place in 0..3 {
+        let mut logits = [1.0, 2.0, 3.0];
+        logits[place] = f32::NAN;
+        let error = greedy(&logits).unwrap_err();
+        assert!(matches!(error, GenerateError::NotANumber { token_id } if token_id == place));
+    }
+    assert!(matches!(greedy(&[]), Err(GenerateError::NoLogits)));
+}
+
 /// 你 comes as two or three tokens from a vocabulary that has no piece for it: nothing is shown before the last one.
 #[test]
 fn a_character_split_over_tokens_is_shown_once_and_whole() {
