@@ -1,5 +1,6 @@
 //! The functions of the data layer that a reader writes: one merge of byte pair encoding, the leak-free split, the windows
-//! of perplexity. (Two more stand in [`loss`](crate::loss): the label shift and the gradient of cross entropy.)
+//! of perplexity, and as an extra the pair to merge next. (Two more stand in [`loss`](crate::loss): the label shift and the
+//! gradient of cross entropy.)
 //!
 //! Only functions live here, and only public types stand in their signatures.
 
@@ -12,26 +13,10 @@ use crate::config::TokenId;
 use crate::metrics::ScoringWindow;
 use crate::split::Split;
 
-/// The pair of neighbours that occurs most often in a text of weighted words, or `None` when no word has two tokens.
-///
-/// `words` are (tokens, how often the word occurs). Pairs do not cross words. Among equals the smaller pair wins, so that
-/// training gives one vocabulary and not a different one each time. Cost: one look at each token.
-pub fn most_frequent_pair(words: &[(Vec<TokenId>, u64)]) -> Option<(TokenId, TokenId)> {
-    let mut counts: HashMap<(TokenId, TokenId), u64> = HashMap::new();
-    for (tokens, frequency) in words {
-        for pair in tokens.windows(2) {
-            *counts.entry((pair[0], pair[1])).or_default() += frequency;
-        }
-    }
-    counts
-        .into_iter()
-        .max_by(|(pair, count), (other, other_count)| count.cmp(other_count).then(other.cmp(pair)))
-        .map(|(pair, _)| pair)
-}
-
 /// Replaces every occurrence of `pair` in `tokens` by `merged`, from left to right, without overlap: with the pair (a, a),
 /// `a a a` becomes `aa a`.
 pub fn merge_pair(tokens: &[TokenId], pair: (TokenId, TokenId), merged: TokenId) -> Vec<TokenId> {
+    // ANCHOR: ex_03_1
     let mut out = Vec::with_capacity(tokens.len());
     let mut position = 0;
     while position < tokens.len() {
@@ -44,13 +29,18 @@ pub fn merge_pair(tokens: &[TokenId], pair: (TokenId, TokenId), merged: TokenId)
         }
     }
     out
+    // ANCHOR_END: ex_03_1
 }
 
 /// The split of a document with this content: 18 parts in 20 are for training, one each for validation and test.
 ///
+/// The first eight bytes of the content's SHA-256, read as a little-endian number, are divided by 20: a remainder of 0 tests,
+/// 1 validates, every other one trains.
+///
 /// A hash decides, and nothing but the content goes into it: no seed, no position, no running random number. So two
 /// documents with one content are on one side, however the corpus is shuffled, extended or made again.
 pub fn split_of(content: &str) -> Split {
+    // ANCHOR: ex_03_3
     let digest = Sha256::digest(content.as_bytes());
     let first = u64::from_le_bytes(digest[..8].try_into().expect("a digest has 32 bytes"));
     match first % 20 {
@@ -58,6 +48,7 @@ pub fn split_of(content: &str) -> Split {
         1 => Split::Validation,
         _ => Split::Train,
     }
+    // ANCHOR_END: ex_03_3
 }
 
 /// Cuts a text of `num_tokens` tokens into windows of at most `window` inputs, so that every token but the first is scored
@@ -78,6 +69,7 @@ pub fn scoring_windows(num_tokens: usize, window: usize, stride: usize) -> Vec<S
         (1..=window).contains(&stride),
         "stride {stride} must be in 1..={window}"
     );
+    // ANCHOR: ex_03_4
     let num_positions = num_tokens.saturating_sub(1);
     let mut windows = Vec::new();
     let mut scored = 0;
@@ -92,4 +84,24 @@ pub fn scoring_windows(num_tokens: usize, window: usize, stride: usize) -> Vec<S
         scored = end;
     }
     windows
+    // ANCHOR_END: ex_03_4
+}
+
+/// The pair of neighbours that occurs most often in a text of weighted words, or `None` when no word has two tokens.
+///
+/// `words` are (tokens, how often the word occurs). Pairs do not cross words. Among equals the smaller pair wins, so that
+/// training gives one vocabulary and not a different one each time. Cost: one look at each token.
+pub fn most_frequent_pair(words: &[(Vec<TokenId>, u64)]) -> Option<(TokenId, TokenId)> {
+    // ANCHOR: ex_03_8
+    let mut counts: HashMap<(TokenId, TokenId), u64> = HashMap::new();
+    for (tokens, frequency) in words {
+        for pair in tokens.windows(2) {
+            *counts.entry((pair[0], pair[1])).or_default() += frequency;
+        }
+    }
+    counts
+        .into_iter()
+        .max_by(|(pair, count), (other, other_count)| count.cmp(other_count).then(other.cmp(pair)))
+        .map(|(pair, _)| pair)
+    // ANCHOR_END: ex_03_8
 }

@@ -12,7 +12,7 @@ use training::corpus::literature::{CorpusError, long_paragraphs};
 use training::corpus::{
     Cursor, EvalDocument, Evaluation, Literature, Order, StreamOptions, TrainingStream,
 };
-use training::exercises::{merge_pair, most_frequent_pair, split_of};
+use training::exercises::split_of;
 use training::grammar::{Grammar, Kind};
 use training::loss::inputs_and_targets;
 use training::split::Split;
@@ -390,76 +390,6 @@ fn a_missing_or_damaged_corpus_says_what_to_do() {
     let broken = Tokenizer::load(&PathBuf::from("/nowhere/tokenizer.json")).unwrap_err();
     assert!(broken.to_string().starts_with("/nowhere/tokenizer.json: "));
     assert!(Tokenizer::from_json("{}").is_err());
-}
-
-#[test]
-fn a_merge_joins_pairs_from_left_to_right() {
-    let ids = |list: &[u32]| -> Vec<TokenId> { list.iter().map(|&id| TokenId(id)).collect() };
-    let pair = (TokenId(1), TokenId(2));
-    assert_eq!(
-        merge_pair(&ids(&[1, 2, 3, 1, 2]), pair, TokenId(9)),
-        ids(&[9, 3, 9])
-    );
-    assert_eq!(
-        merge_pair(&ids(&[1, 1, 1]), (TokenId(1), TokenId(1)), TokenId(9)),
-        ids(&[9, 1])
-    );
-    assert_eq!(merge_pair(&ids(&[2, 1]), pair, TokenId(9)), ids(&[2, 1]));
-    assert_eq!(merge_pair(&[], pair, TokenId(9)), []);
-    // "hug" ten times, "pug" five times, "pun" twelve times, "bun" four times, "hugs" five times: u g 20, h u 15, u n 16.
-    let text = |word: &str| {
-        word.bytes()
-            .map(|byte| TokenId(u32::from(byte)))
-            .collect::<Vec<_>>()
-    };
-    let words = [
-        (text("hug"), 10),
-        (text("pug"), 5),
-        (text("pun"), 12),
-        (text("bun"), 4),
-        (text("hugs"), 5),
-    ];
-    assert_eq!(
-        most_frequent_pair(&words),
-        Some((TokenId(117), TokenId(103)))
-    );
-    // Equal counts: the smaller pair.
-    assert_eq!(
-        most_frequent_pair(&[(text("ba"), 1), (text("ab"), 1)]),
-        Some((TokenId(97), TokenId(98)))
-    );
-    assert_eq!(most_frequent_pair(&[(text("a"), 3)]), None);
-}
-
-/// Our two functions, repeated, and the crate's trainer make the same first merges.
-#[test]
-fn merging_again_and_again_is_what_the_trainer_does() {
-    let text = "the cat and the hat and the bat sat on the mat that the cat had";
-    let crates = Tokenizer::train(std::iter::once(text), 259 + 6).unwrap();
-    let mut words: Vec<(Vec<TokenId>, u64)> = Vec::new();
-    for (index, word) in text.split(' ').enumerate() {
-        let spaced = if index == 0 {
-            word.to_string()
-        } else {
-            format!(" {word}")
-        };
-        // Ids of the crate's alphabet, one for each byte.
-        let single = Tokenizer::train(std::iter::once(""), 259).unwrap();
-        words.push((single.encode(&spaced), 1));
-    }
-    for merge in 0..6 {
-        let pair = most_frequent_pair(&words).unwrap();
-        let merged = TokenId(259 + merge);
-        let spelled = format!(
-            "{}{}",
-            crates.piece(pair.0).unwrap(),
-            crates.piece(pair.1).unwrap()
-        );
-        assert_eq!(crates.piece(merged), Some(spelled));
-        words
-            .iter_mut()
-            .for_each(|(tokens, _)| *tokens = merge_pair(tokens, pair, merged));
-    }
 }
 
 /// Samples of the stories, to be read by a human when they change.
