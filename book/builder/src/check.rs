@@ -1,0 +1,284 @@
+//! Reads the built pages back: every link has a target, every fragment an id, every id is there once, and nothing would be
+//! loaded from outside.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{
+    BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+
+use crate::problems::Problems;
+
+/// A page as the check sees it.
+#[derive(Debug, Default)]
+struct Page {
+    ids: BTreeSet<String>,
+    twice: BTreeSet<String>,
+    /// Element, attribute value.
+    links: Vec<(String, String)>,
+    loads: Vec<(String, String)>,
+}
+
+/// Checks all pages below `out`; gives their number and that of the links.
+pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
+    let mut files = Vec::new();
+    walk(out, &mut files);
+    let mut pages: BTreeMap<PathBuf, Page> = BTreeMap::new();
+    for file in files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|ext| ext == "html"))
+    {
+        match std::fs::read_to_string(file) {
+            Ok(text) => {
+                pages.insert(file.clone(), read(&text));
+            }
+            Err(error) => problems.add(format!("{}: {error}", file.display())),
+        }
+    }
+    let mut count = 0;
+    for (file, page) in &pages {
+        let shown = file
+            .strip_prefix(out)
+            .unwrap_or(file)
+            .display()
+            .to_string()
+            .replace('\\', "/");
+        for id in &page.twice {
+            problems.add(format!("{shown}: the id {id:?} is there twice"));
+        }
+        for (element, target) in &page.loads {
+            if is_outside(target) {
+                problems.add(format!("{shown}: <{element}> would load {target:?} from outside; the book works offline"));
+            } else {
+                count += 1;
+                follow(file, target, &pages, out, &shown, problems);
+            }
+        }
+        for (_, target) in page.links.iter().filter(|(_, target)| !is_outside(target)) {
+            count += 1;
+            follow(file, target, &pages, out, &shown, problems);
+        }
+    }
+    for file in files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|ext| ext == "css"))
+    {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        if text.contains("url(http")
+            || text.contains("url(\"http")
+            || text.contains("url('http")
+            || text.contains("@import")
+        {
+            problems.add(format!(
+                "{}: a style would load something from outside",
+                file.display()
+            ));
+        }
+    }
+    (pages.len(), count)
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+fn is_outside(target: &str) -> bool {
+    target.starts_with("//")
+        || target
+            .split_once(':')
+            .is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric()))
+}
+
+/// `target` as linked from `file`: does the file exist, and does it have the id?
+fn follow(
+    file: &Path,
+    target: &str,
+    pages: &BTreeMap<PathBuf, Page>,
+    out: &Path,
+    shown: &str,
+    problems: &Problems,
+) {
+    let (path, fragment) = target.split_once('#').unwrap_or((target, ""));
+    let path = path.split('?').next().unwrap_or_default();
+    if path.starts_with('/') {
+        problems.add(format!(
+            "{shown}: {target:?} begins at the root of a server; a book in a folder has none"
+        ));
+        return;
+    }
+    let to = if path.is_empty() {
+        file.to_owned()
+    } else {
+        normal(&file.parent().unwrap_or(out).join(decoded(path)))
+    };
+    if !to.is_file() {
+        let hint = if path.ends_with(".md") {
+            "; is it in SUMMARY.md?"
+        } else {
+            ""
+        };
+        problems.add(format!("{shown}: {target:?} leads nowhere{hint}"));
+    } else if !fragment.is_empty()
+        && !pages
+            .get(&to)
+            .is_some_and(|page| page.ids.contains(&decoded(fragment)))
+    {
+        problems.add(format!(
+            "{shown}: {target:?}: the page has no heading or id {fragment:?}"
+        ));
+    }
+}
+
+fn normal(path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        if part == std::path::Component::ParentDir {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// `%E4%BD%A0` as 你.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = after
+            .get(..2)
+            .and_then(|pair| std::str::from_utf8(pair).ok());
+        let value = hex
+            .filter(|_| byte == b'%')
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        bytes.push(value.unwrap_or(byte));
+        rest = if value.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn read(html: &str) -> Page {
+    let queue = BufferQueue::default();
+    queue.push_back(StrTendril::from(html));
+    let tokenizer = Tokenizer::new(Collector::default(), TokenizerOpts::default());
+    let _ = tokenizer.feed(&queue);
+    tokenizer.end();
+    tokenizer.sink.0.into_inner()
+}
+
+#[derive(Default)]
+struct Collector(RefCell<Page>);
+
+impl TokenSink for Collector {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let Token::TagToken(tag) = token else {
+            return TokenSinkResult::Continue;
+        };
+        if tag.kind == TagKind::EndTag {
+            return TokenSinkResult::Continue;
+        }
+        let name = tag.name.to_string();
+        let page = &mut *self.0.borrow_mut();
+        for attribute in &tag.attrs {
+            let value = attribute.value.to_string();
+            match (&*attribute.name.local, name.as_str()) {
+                ("id", _) => {
+                    if !page.ids.insert(value.clone()) {
+                        page.twice.insert(value);
+                    }
+                }
+                ("href", "a" | "area") => page.links.push((name.clone(), value)),
+                ("href" | "xlink:href", "use" | "image" | "lineargradient" | "pattern") => {
+                    page.loads.push((name.clone(), value))
+                }
+                ("href", "link" | "base") | ("src" | "poster" | "data", _) => {
+                    page.loads.push((name.clone(), value))
+                }
+                ("srcset", _) => page.loads.extend(value.split(',').filter_map(|part| {
+                    Some((name.clone(), part.split_whitespace().next()?.to_owned()))
+                })),
+                ("style", _) if value.contains("url(") && !value.contains("url(#") => {
+                    page.loads.push((name.clone(), value))
+                }
+                _ => {}
+            }
+        }
+        match name.as_str() {
+            "script" => TokenSinkResult::RawData(RawKind::ScriptData),
+            "style" => TokenSinkResult::RawData(RawKind::Rawtext),
+            _ => TokenSinkResult::Continue,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(html: &str) -> String {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(folder.path().join("deep")).expect("a folder");
+        std::fs::write(folder.path().join("other.html"), "<h2 id=\"你\">x</h2>").expect("a page");
+        std::fs::write(folder.path().join("deep/page.html"), html).expect("a page");
+        let problems = Problems::default();
+        pages(folder.path(), &problems);
+        problems.list().join("\n")
+    }
+
+    #[track_caller]
+    fn refused(html: &str, word: &str) {
+        let said = said(html);
+        assert!(
+            said.starts_with("deep/page.html: ") && said.contains(word),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_leads_somewhere_is_right() {
+        let html = "<a href=\"../other.html#%E4%BD%A0\">x</a><a href=\"#here\">y</a><p id=\"here\"></p><a href=\"https://example.org/\">z</a>";
+        assert_eq!(said(html), "");
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_named() {
+        refused("<a href=\"other.html\">x</a>", "leads nowhere");
+        refused("<a href=\"../other.md\">x</a>", "is it in SUMMARY.md?");
+        refused("<a href=\"../other.html#no\">x</a>", "no heading or id");
+        refused("<a href=\"#no\">x</a>", "no heading or id");
+        refused("<a href=\"/other.html\">x</a>", "root of a server");
+        refused("<img src=\"x.png\">", "leads nowhere");
+        refused("<p id=\"a\"></p><p id=\"a\"></p>", "is there twice");
+    }
+
+    #[test]
+    fn nothing_is_loaded_from_outside() {
+        refused(
+            "<script src=\"https://example.org/x.js\"></script>",
+            "from outside",
+        );
+        refused(
+            "<link rel=\"stylesheet\" href=\"//example.org/x.css\">",
+            "from outside",
+        );
+        refused(
+            "<img srcset=\"https://example.org/x.png 2x\">",
+            "from outside",
+        );
+        assert_eq!(said("<script>let a = '<img src=\"x.png\">';</script>"), "");
+    }
+}

@@ -1,0 +1,322 @@
+//! The placeholders of a page: `{{#name arguments}}`.
+//!
+//! | kind | placeholders | where |
+//! |---|---|---|
+//! | block | here, drawing, figure, chart, exercises, exercise, key, claims, claims-all, workshop | alone on a line |
+//! | word | minutes, minutes-of | anywhere |
+//! | code | include | alone on a line inside a code fence |
+//!
+//! `\{{#name}}` stays as text. Everything else is an error with the page and the line.
+
+use std::path::{Component, Path, PathBuf};
+
+use mdbook_driver::book::{Book, BookItem, Chapter};
+use mdbook_driver::errors::Result as BookResult;
+use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
+
+use crate::problems::Problems;
+use crate::workbook::Workbook;
+use crate::{claims, exercises, maths, pictures, source, workshops};
+
+/// The one preprocessor of this book.
+pub struct Filler {
+    /// What it tells about.
+    pub workbook: Workbook,
+    /// Where problems go.
+    pub problems: Problems,
+}
+
+impl Preprocessor for Filler {
+    fn name(&self) -> &str {
+        "workbook"
+    }
+
+    fn run(&self, _context: &PreprocessorContext, mut book: Book) -> BookResult<Book> {
+        book.for_each_mut(|item| {
+            if let BookItem::Chapter(chapter) = item {
+                self.fill(chapter);
+            }
+        });
+        Ok(book)
+    }
+}
+
+impl Filler {
+    fn fill(&self, chapter: &mut Chapter) {
+        let Some(path) = chapter.source_path.clone() else {
+            return;
+        };
+        let page = Page {
+            workbook: &self.workbook,
+            path,
+        };
+        let filled = expand(&chapter.content, &page, &self.problems);
+        chapter.content = maths::render(&filled, &page.shown(), &self.problems);
+    }
+}
+
+/// The page that is being filled.
+pub struct Page<'a> {
+    /// The workbook.
+    pub workbook: &'a Workbook,
+    /// Its path below `book/src`.
+    pub path: PathBuf,
+}
+
+impl Page<'_> {
+    /// As a reader would type it.
+    pub fn shown(&self) -> String {
+        format!("book/src/{}", self.path.display()).replace('\\', "/")
+    }
+
+    /// `../` as often as the page is deep: from the page to the root of the built book.
+    pub fn to_root(&self) -> String {
+        "../".repeat(self.path.components().count().saturating_sub(1))
+    }
+
+    /// A file named from the page's folder, and the name that it has from the workbook's root.
+    fn file(&self, name: &str) -> (PathBuf, String) {
+        let mut parts: Vec<Component> = Vec::new();
+        let from = Path::new("book/src").join(&self.path);
+        let joined = from.parent().unwrap_or(Path::new("")).join(name);
+        for part in joined.components() {
+            if part == Component::ParentDir && matches!(parts.last(), Some(Component::Normal(_))) {
+                parts.pop();
+            } else {
+                parts.push(part);
+            }
+        }
+        let inside: PathBuf = parts.iter().collect();
+        let shown = inside.display().to_string().replace('\\', "/");
+        (self.workbook.root.join(inside), shown)
+    }
+}
+
+/// The text with all placeholders replaced.
+pub fn expand(text: &str, page: &Page, problems: &Problems) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut fence: Option<String> = None;
+    for (i, line) in text.lines().enumerate() {
+        let problem = |said: String| problems.add(format!("{}:{}: {said}", page.shown(), i + 1));
+        track_fence(line, &mut fence);
+        match expand_line(line, page, fence.is_some()) {
+            Ok(filled) => out += &filled,
+            Err(said) => problem(said),
+        }
+        out.push('\n');
+    }
+    if fence.is_some() {
+        problems.add(format!("{}: a code fence is not closed", page.shown()));
+    }
+    out
+}
+
+/// Remembers the fence that is open: its marks, such as three backticks.
+fn track_fence(line: &str, fence: &mut Option<String>) {
+    let trimmed = line.trim_start();
+    let Some(mark) = trimmed.chars().next().filter(|c| matches!(c, '`' | '~')) else {
+        return;
+    };
+    let marks: String = trimmed.chars().take_while(|c| *c == mark).collect();
+    let rest = &trimmed[marks.len()..];
+    match fence {
+        None if marks.len() >= 3 && !rest.contains('`') => *fence = Some(marks),
+        Some(open) if marks.starts_with(open.as_str()) && rest.trim().is_empty() => *fence = None,
+        _ => {}
+    }
+}
+
+fn expand_line(line: &str, page: &Page, in_code: bool) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find("{{#") {
+        let (before, from) = rest.split_at(at);
+        if let Some(kept) = before.strip_suffix('\\') {
+            out += kept;
+            out += "{{#";
+            rest = &from[3..];
+            continue;
+        }
+        let end = from.find("}}").ok_or("a placeholder has no }}")?;
+        let (name, arguments) = parse(&from[3..end])?;
+        let alone = before.is_empty() && out.is_empty() && from[end + 2..].trim().is_empty();
+        out += before;
+        out += &one(&name, &arguments, page, in_code, alone)?;
+        rest = &from[end + 2..];
+    }
+    Ok(out + rest)
+}
+
+/// `chart 05 rows "a text"` into the name and its arguments.
+fn parse(inside: &str) -> Result<(String, Vec<String>), String> {
+    let mut words = Vec::new();
+    let mut rest = inside.trim();
+    while !rest.is_empty() {
+        let (word, after) = if let Some(quoted) = rest.strip_prefix('"') {
+            quoted
+                .split_once('"')
+                .ok_or("a quotation mark is not closed")?
+        } else {
+            rest.split_once(char::is_whitespace).unwrap_or((rest, ""))
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    if words.is_empty() {
+        return Err("a placeholder has no name".to_owned());
+    }
+    Ok((words.remove(0), words))
+}
+
+fn one(
+    name: &str,
+    arguments: &[String],
+    page: &Page,
+    in_code: bool,
+    alone: bool,
+) -> Result<String, String> {
+    let given: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if name == "include" {
+        return match (given.as_slice(), in_code && alone) {
+            ([what], true) => include(what, page),
+            ([_], false) => Err("an include stands alone on a line inside a code fence".to_owned()),
+            _ => Err("an include names one file, and an anchor: path:anchor".to_owned()),
+        };
+    }
+    if in_code {
+        return Err(format!(
+            "{{{{#{name}}}}} inside a code fence; write \\{{{{#{name}}}}} to show it"
+        ));
+    }
+    let book = page.workbook;
+    match (name, given.as_slice()) {
+        ("minutes", [number]) => return workshops::minutes(book, number),
+        ("minutes", [number, of]) => {
+            return workshops::minutes_of_kind(book, number, of).map(|n| n.to_string());
+        }
+        ("minutes-of", parts @ [_, ..]) => {
+            return workshops::minutes_of(book, parts).map(|n| n.to_string());
+        }
+        _ => {}
+    }
+    let block = match (name, given.as_slice()) {
+        ("here", []) => pictures::here(book, None),
+        ("here", [number]) => pictures::here(book, Some(number)),
+        ("drawing", [name, alt]) => pictures::drawing(book, name, alt),
+        ("figure", [name, title]) => pictures::figure(book, name, title, &page.to_root()),
+        ("chart", [number, name, alt]) => pictures::chart(book, number, name, alt),
+        ("exercises", [number]) => exercises::table(book, number),
+        ("exercise", [id]) => exercises::heading(book, id),
+        ("key", [id]) => exercises::key(book, id),
+        ("claims", [number]) => claims::of_lesson(book, number),
+        ("claims-all", []) => claims::all(book, &page.to_root()),
+        ("workshop", [id]) => workshops::plan(book, id),
+        _ => Err(format!(
+            "there is no placeholder {{{{#{name}}}}} with {} argument(s); book/README.md has the list",
+            given.len()
+        )),
+    }?;
+    if !alone {
+        return Err(format!(
+            "{{{{#{name}}}}} stands alone on a line, at its beginning"
+        ));
+    }
+    Ok(format!("\n{}\n", block.trim_end()))
+}
+
+fn include(what: &str, page: &Page) -> Result<String, String> {
+    let (name, anchor) = match what.split_once(':') {
+        Some((name, anchor)) => (name, Some(anchor)),
+        None => (what, None),
+    };
+    let (path, shown) = page.file(name);
+    match anchor {
+        Some(anchor)
+            if anchor.is_empty()
+                || anchor.starts_with(|c: char| c.is_ascii_digit() || c == ':') =>
+        {
+            Err("include by an anchor: line numbers are wrong after the next change".to_owned())
+        }
+        Some(anchor) => source::region(&path, &shown, anchor),
+        None => source::whole(&path, &shown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str) -> (String, Vec<String>) {
+        let problems = Problems::default();
+        let workbook = Workbook {
+            root: PathBuf::from("/nowhere"),
+            lessons: Default::default(),
+        };
+        let page = Page {
+            workbook: &workbook,
+            path: PathBuf::from("teaching/x.md"),
+        };
+        (expand(text, &page, &problems), problems.list())
+    }
+
+    #[track_caller]
+    fn refused(text: &str, place: &str, word: &str) {
+        let (_, problems) = filled(text);
+        let said = problems.join("\n");
+        assert!(
+            said.starts_with(&format!("book/src/teaching/x.md:{place}: ")) && said.contains(word),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn text_without_placeholders_stays() {
+        let text = "# A\n\n```rust\nlet x = 1;\n```\n";
+        assert_eq!(filled(text), (text.to_owned(), vec![]));
+    }
+
+    #[test]
+    fn an_escaped_placeholder_is_shown() {
+        assert_eq!(
+            filled("`\\{{#key 05.1}}`\n"),
+            ("`{{#key 05.1}}`\n".to_owned(), vec![])
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        refused("a\n{{#unknown 1}}\n", "2", "no placeholder");
+        refused("{{#chart 05 \"x}}\n", "1", "not closed");
+        refused("{{#chart 05\n", "1", "no }}");
+        refused("\n\n{{#include x.rs:a}}\n", "3", "inside a code fence");
+        refused("```rust\n{{#include x.rs:7}}\n```\n", "2", "line numbers");
+        refused(
+            "```rust\n{{#include ../../../lessons/x.rs:a}}\n```\n",
+            "2",
+            "lessons/x.rs",
+        );
+        refused("```rust\n{{#key 05.1}}\n```\n", "2", "inside a code fence");
+        refused("{{#key 05.1}}\n", "1", "no lesson");
+    }
+
+    #[test]
+    fn an_open_fence_is_an_error() {
+        let (_, problems) = filled("```rust\nlet x = 1;\n");
+        assert_eq!(
+            problems,
+            ["book/src/teaching/x.md: a code fence is not closed"]
+        );
+    }
+
+    #[test]
+    fn quoted_arguments_may_hold_blanks() {
+        let (name, arguments) = parse("chart 05 rows \"two words\"").expect("it is well formed");
+        assert_eq!(
+            (name.as_str(), arguments),
+            (
+                "chart",
+                vec!["05".into(), "rows".into(), "two words".into()]
+            )
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! Builds the book: mdBook as a library, with everything that this book adds to it and every check that it needs.
+//!
+//! `book-builder [--root FOLDER] [--out FOLDER]`; `cargo course book` calls it. It writes nothing outside `--out` and needs
+//! no network. A problem is printed as `page:line: what; what to do`, and any problem makes the build fail.
+//!
+//! Read in this order: [`make`] (the whole way), [`fill`] (the placeholders of a page), then what they are filled with:
+//! [`source`], [`exercises`], [`pictures`], [`claims`], [`workshops`], [`maths`]; last [`check`].
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod claims;
+mod exercises;
+mod fill;
+mod finish;
+mod html;
+mod make;
+mod maths;
+mod pictures;
+mod problems;
+mod source;
+mod workbook;
+mod workshops;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: book-builder [--root FOLDER] [--out FOLDER]";
+
+fn main() -> ExitCode {
+    let (root, out) = match arguments(std::env::args().skip(1)) {
+        Ok(folders) => folders,
+        Err(text) => {
+            eprintln!("{text}");
+            return ExitCode::from(2);
+        }
+    };
+    match make::book(&root, &out) {
+        Ok(made) => {
+            println!(
+                "{} pages, {} links checked: {}",
+                made.pages,
+                made.links,
+                out.join("index.html").display()
+            );
+            ExitCode::SUCCESS
+        }
+        Err(problems) => {
+            for problem in &problems {
+                eprintln!("{problem}");
+            }
+            let plural = if problems.len() == 1 { "" } else { "s" };
+            eprintln!("the book has {} problem{plural}", problems.len());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments(mut given: impl Iterator<Item = String>) -> Result<(PathBuf, PathBuf), String> {
+    let (mut root, mut out) = (PathBuf::from("."), None);
+    while let Some(flag) = given.next() {
+        let value = given.next().map(PathBuf::from);
+        match (flag.as_str(), value) {
+            ("--root", Some(folder)) => root = folder,
+            ("--out", Some(folder)) => out = Some(folder),
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    let root =
+        std::path::absolute(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+    let out = out.unwrap_or_else(|| root.join("target/book"));
+    let out = std::path::absolute(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    Ok((root, out))
+}
