@@ -60,6 +60,8 @@ pub enum Event {
         from: usize,
         /// The operand.
         to: usize,
+        /// Whether it is the sender's first operand (0) or its second (1).
+        place: usize,
         /// How much.
         share: f64,
         /// The operand's gradient afterwards.
@@ -139,16 +141,20 @@ impl<'a> Walk<'a> {
 
     /// Sends on what has reached the line by now.
     fn visit_once(&mut self, line: usize) {
-        for (to, share) in self.leave(line, self.gradients[line]) {
-            self.arrive(line, to, share);
+        for (place, (to, share)) in self
+            .leave(line, self.gradients[line])
+            .into_iter()
+            .enumerate()
+        {
+            self.arrive(line, to, place, share);
         }
     }
 
     /// Goes on into each operand at once, before the next share of this line is sent.
     fn recurse(&mut self, line: usize, share: f64, resend: bool) {
         let sends = if resend { self.gradients[line] } else { share };
-        for (to, share) in self.leave(line, sends) {
-            self.arrive(line, to, share);
+        for (place, (to, share)) in self.leave(line, sends).into_iter().enumerate() {
+            self.arrive(line, to, place, share);
             self.recurse(to, share, resend);
         }
     }
@@ -158,7 +164,7 @@ impl<'a> Walk<'a> {
         shares(self.tape[line], &self.values, sends)
     }
 
-    fn arrive(&mut self, from: usize, to: usize, share: f64) {
+    fn arrive(&mut self, from: usize, to: usize, place: usize, share: f64) {
         match self.arrival {
             Arrival::Add => self.gradients[to] += share,
             Arrival::Replace => self.gradients[to] = share,
@@ -167,6 +173,7 @@ impl<'a> Walk<'a> {
         self.events.push(Event::Share {
             from,
             to,
+            place,
             share,
             gradient,
         });
