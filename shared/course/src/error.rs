@@ -53,6 +53,22 @@ pub enum CourseError {
         /// The ids that exist.
         known: String,
     },
+    /// Something stands where a command would write.
+    #[error("{path}: exists already; {action}")]
+    Exists {
+        /// Which.
+        path: String,
+        /// What to do.
+        action: &'static str,
+    },
+    /// A command does not fit the exercise's kind or state.
+    #[error("{problem}; {action}")]
+    NotNow {
+        /// Why.
+        problem: String,
+        /// What to do instead.
+        action: String,
+    },
     /// A lesson's twin does not exist yet.
     #[error("lesson {lesson} has not been started; start it with `cargo course start {lesson}`")]
     NotStarted {

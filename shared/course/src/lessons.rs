@@ -131,6 +131,14 @@ pub fn find(course: &Course, asked: &str) -> Result<String, CourseError> {
     })
 }
 
+/// One lesson, by its two digits.
+///
+/// # Errors
+/// When there is no such lesson or its `course.toml` is wrong.
+pub fn one(course: &Course, number: &str) -> Result<Lesson, CourseError> {
+    read(course, &folder(course, number)?)
+}
+
 /// The folder of a lesson, by its two digits.
 ///
 /// # Errors

@@ -7,19 +7,32 @@
 
 #![forbid(unsafe_code)]
 
+pub mod book;
 pub mod charts;
-pub mod claims;
 pub mod check;
+pub mod claims;
+pub mod cli;
 pub mod clock;
 pub mod data;
+pub mod diff;
 pub mod doctor;
 pub mod error;
 pub mod exercise;
+pub mod hint;
 pub mod lessons;
 pub mod list;
+pub mod pack;
 pub mod page;
+pub mod predict;
+pub mod report;
+pub mod reset;
 pub mod results;
 pub mod run;
+pub mod skip;
+pub mod solution;
+pub mod source;
+pub mod start;
 pub mod state;
 pub mod tools;
 pub mod twin;
+pub mod watch;

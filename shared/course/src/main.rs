@@ -1,183 +1,217 @@
 //! The command line of `cargo course`.
 
-use std::process::ExitCode;
+use std::path::PathBuf;
+use std::process::{ExitCode, ExitStatus};
 
-use clap::{Parser, Subcommand};
+use clap::FromArgMatches;
+use course::check::{self, Selection};
+use course::cli::{self, Args, Command, DataCommand};
 use course::data::get::Got;
 use course::error::CourseError;
+use course::exercise::{self, Kind};
+use course::list::progress::{Counts, current_lesson};
 use course::page::Page;
 use course::results::Origin;
+use course::state::State;
 use course::tools::Course;
-use course::{charts, claims, data, doctor, lessons, list, run};
+use course::{
+    book, charts, claims, data, diff, doctor, hint, lessons, list, pack, predict, report,
+};
+use course::{reset, run, skip, solution, start, watch};
 use lab::outln;
 use lab::term::{self, Tone};
 
-/// The workbook's own command: what there is, how it stands, and what it needs
-#[derive(Parser)]
-#[command(
-    name = "cargo course",
-    bin_name = "cargo course",
-    version,
-    max_term_width = 80,
-    after_help = "Begin with: cargo course run 05"
-)]
-struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// The lessons: number, title, layer, minutes, question, claims
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Run a lesson's step-through; what follows the number goes to the lesson
-    Run {
-        /// `5`, `05` or `lesson05`
-        lesson: String,
-        /// Flags of the lesson, such as `--no-pause` or `--help`
-        #[arg(
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "ARGS"
-        )]
-        arguments: Vec<String>,
-    },
-    /// The charts: recorded ones, and those of the last runs here
-    Charts,
-    /// Every claim with its measured figure and verdict
-    Claims {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-        /// From the last runs on this machine instead of the recorded results
-        #[arg(long)]
-        latest: bool,
-    },
-    /// Is this machine ready? Says what to do where it is not
-    Doctor {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// The data: list it, verify its checksums, fetch optional models
-    Data {
-        #[command(subcommand)]
-        command: Option<DataCommand>,
-    },
-}
-
-#[derive(Subcommand)]
-enum DataCommand {
-    /// Tracked files and optional models (what `data` alone does)
-    List,
-    /// Check the sha256 of every tracked file
-    Verify,
-    /// Fetch an optional model (pip, checksum, conversion) to data/models
-    Get {
-        /// A name from `data list`
-        name: String,
-    },
-}
+type Outcome = Result<ExitCode, CourseError>;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::from_arg_matches(&cli::command().get_matches());
+    let args = args.unwrap_or_else(|error| error.exit());
     match dispatch(&Course::from_env(), args.command) {
         Ok(code) => code,
         Err(error) => {
             let page = Page::of_stderr();
-            eprint!(
-                "{}",
-                page.paint(Tone::Bad, &page.text(&format!("error: {error}")))
-            );
+            let text = page.text(&format!("error: {error}"));
+            eprint!("{}", page.paint(Tone::Bad, &text));
             ExitCode::FAILURE
         }
     }
 }
 
-fn dispatch(course: &Course, command: Command) -> Result<ExitCode, CourseError> {
-    let page = Page::of_stdout();
+fn dispatch(course: &Course, command: Command) -> Outcome {
+    let page = &Page::of_stdout();
     match command {
-        Command::List { json } => show_list(course, json, &page),
-        Command::Run { lesson, arguments } => {
-            let status = run::run(course, &lesson, &arguments)?;
-            let code = status
-                .code()
-                .and_then(|code| u8::try_from(code).ok())
-                .unwrap_or(1);
-            Ok(ExitCode::from(code))
-        }
-        Command::Charts => {
-            term::print(&charts::render(course, &page)?);
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Claims { json, latest } => {
-            let origin = if latest {
-                Origin::Latest
-            } else {
-                Origin::Recorded
+        Command::List { lesson: None, json } => show_list(course, json, page),
+        Command::List {
+            lesson: Some(lesson),
+            json,
+        } => show_lesson(course, &lesson, json, page),
+        Command::Run {
+            reference,
+            lesson,
+            arguments,
+        } => pass_on(run::run(course, &lesson, reference, &arguments)?),
+        Command::Book { open } => pass_on(book::run(course, open)?),
+        Command::Charts => say(charts::render(course, page)?),
+        Command::Claims { json, latest } => show_claims(course, json, latest, page),
+        Command::Start { lesson } => say(start::start(course, &lesson, page)?),
+        Command::Check { what, json } => show_check(course, what, json, page),
+        Command::Watch { lesson } => {
+            let number = match lesson {
+                Some(asked) => lessons::find(course, &asked)?,
+                None => current_lesson(course)?,
             };
-            let rows = claims::collect(course, origin)?;
+            watch::watch(course, &number, page)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Hint { exercise } => say(hint::next(course, &exercise, page)?),
+        Command::Answer { exercise, option } => {
+            say(predict::answer(course, &exercise, &option, page)?)
+        }
+        Command::Solution { exercise, give_up } => {
+            say(solution::show(course, &exercise, give_up, page)?)
+        }
+        Command::Diff { exercise, give_up } => say(diff::show(course, &exercise, give_up, page)?),
+        Command::Skip { exercise, undo } => say(skip::skip(course, &exercise, undo, page)?),
+        Command::Reset { what } => say(reset::reset(course, &what, page)?),
+        Command::Report { folders, json } => {
+            let learners = report::collect(course, &folders)?;
             if json {
-                print_json(
-                    &serde_json::json!({ "schema": 1, "origin": origin.word(), "claims": rows }),
-                );
+                print_json(&serde_json::json!({ "schema": 1, "learners": learners }));
             } else {
-                term::print(&claims::render(&rows, origin, &page));
+                term::print(&report::csv(&learners));
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Doctor { json } => {
-            let checks = doctor::examine(course);
-            let sick = doctor::is_sick(&checks);
-            if json {
-                print_json(&serde_json::json!({ "schema": 1, "ok": !sick, "checks": checks }));
-            } else {
-                term::print(&doctor::render(&checks, &page));
-            }
-            Ok(if sick {
-                ExitCode::FAILURE
-            } else {
-                ExitCode::SUCCESS
-            })
-        }
-        Command::Data { command } => show_data(course, command.unwrap_or(DataCommand::List), &page),
+        Command::Pack { out, folder } => make_pack(course, out, folder, page),
+        Command::Doctor { json } => show_doctor(course, json, page),
+        Command::Data { command } => show_data(course, command.unwrap_or(DataCommand::List), page),
     }
 }
 
-fn show_list(course: &Course, json: bool, page: &Page) -> Result<ExitCode, CourseError> {
-    let lessons = lessons::all(course)?;
-    let whole = lessons.iter().all(Result::is_ok);
-    if json {
-        let good: Vec<_> = lessons.iter().flatten().collect();
-        let errors: Vec<String> = lessons
-            .iter()
-            .filter_map(|lesson| lesson.as_ref().err())
-            .map(ToString::to_string)
-            .collect();
-        print_json(&serde_json::json!({ "schema": 1, "lessons": good, "errors": errors }));
-    } else {
-        term::print(&list::render(&lessons, page));
-    }
-    Ok(if whole {
+fn say(text: String) -> Outcome {
+    term::print(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The status of a program that was run for the reader.
+fn pass_on(status: ExitStatus) -> Outcome {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(ExitCode::from(code.unwrap_or(1)))
+}
+
+/// 0 when all is well, 1 when not.
+fn status(well: bool) -> Outcome {
+    Ok(if well {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
 }
 
-fn show_data(course: &Course, command: DataCommand, page: &Page) -> Result<ExitCode, CourseError> {
+fn show_list(course: &Course, json: bool, page: &Page) -> Outcome {
+    let lessons = lessons::all(course)?;
+    let state = State::load(course)?;
+    // Exercises that can not be read are not counted: `list NN` says why.
+    let counts = |number: &str| {
+        let exercises = exercise::all(course, number).unwrap_or_default();
+        Counts::of(&exercises, &state)
+    };
+    let whole = lessons.iter().all(Result::is_ok);
+    if json {
+        let good: Vec<_> = lessons.iter().flatten().collect();
+        let done: Vec<_> = good.iter().map(|lesson| counts(&lesson.number)).collect();
+        let errors = lessons.iter().filter_map(|lesson| lesson.as_ref().err());
+        let errors: Vec<String> = errors.map(ToString::to_string).collect();
+        print_json(&serde_json::json!({
+            "schema": 1, "lessons": good, "exercises": done, "errors": errors,
+        }));
+    } else {
+        term::print(&list::render(&lessons, &counts, page));
+    }
+    status(whole)
+}
+
+fn show_lesson(course: &Course, asked: &str, json: bool, page: &Page) -> Outcome {
+    let number = lessons::find(course, asked)?;
+    let lesson = lessons::one(course, &number)?;
+    let exercises = exercise::all(course, &number)?;
+    let state = State::load(course)?;
+    if json {
+        print_json(&list::details_json(&lesson, &exercises, &state));
+        return status(true);
+    }
+    say(list::details(&lesson, &exercises, &state, page))
+}
+
+fn show_claims(course: &Course, json: bool, latest: bool, page: &Page) -> Outcome {
+    let origin = if latest {
+        Origin::Latest
+    } else {
+        Origin::Recorded
+    };
+    let rows = claims::collect(course, origin)?;
+    if json {
+        print_json(&serde_json::json!({ "schema": 1, "origin": origin.word(), "claims": rows }));
+        return status(true);
+    }
+    say(claims::render(&rows, origin, page))
+}
+
+fn show_check(course: &Course, what: Option<String>, json: bool, page: &Page) -> Outcome {
+    let selection = match what {
+        Some(asked) if asked.contains('.') => {
+            let exercise = exercise::find(course, &asked)?;
+            if exercise.kind == Kind::Predict && !json {
+                predict::ask(course, &exercise, page)?;
+                let answer = State::load(course)?.progress(&exercise.id).answer;
+                return status(answer.is_some_and(|answer| answer.latest_right));
+            }
+            Selection {
+                lesson: exercise.lesson().to_owned(),
+                ids: vec![exercise.id],
+            }
+        }
+        Some(asked) => Selection {
+            lesson: lessons::find(course, &asked)?,
+            ids: Vec::new(),
+        },
+        None => Selection {
+            lesson: current_lesson(course)?,
+            ids: Vec::new(),
+        },
+    };
+    let before = State::load(course)?;
+    let report = check::check(course, &selection)?;
+    if json {
+        print_json(&serde_json::to_value(&report).expect("a report has no keys that are not text"));
+    } else {
+        term::print(&check::render::render(&report, &before, page));
+    }
+    status(report.is_passed())
+}
+
+fn make_pack(course: &Course, out: Option<PathBuf>, folder: bool, page: &Page) -> Outcome {
+    let out = out.unwrap_or_else(|| pack::default_place(course, folder));
+    let kit = pack::pack(course, &out, folder, &mut |line| outln!("{line}"))?;
+    say(page.text(&pack::told(course, &kit)))
+}
+
+fn show_doctor(course: &Course, json: bool, page: &Page) -> Outcome {
+    let checks = doctor::examine(course);
+    let sick = doctor::is_sick(&checks);
+    if json {
+        print_json(&serde_json::json!({ "schema": 1, "ok": !sick, "checks": checks }));
+    } else {
+        term::print(&doctor::render(&checks, page));
+    }
+    status(!sick)
+}
+
+fn show_data(course: &Course, command: DataCommand, page: &Page) -> Outcome {
     match command {
         DataCommand::List => {
-            term::print(&data::list::render(
-                course,
-                &data::manifest(course)?,
-                &data::models(course)?,
-                page,
-            ));
+            let (manifest, models) = (data::manifest(course)?, data::models(course)?);
+            term::print(&data::list::render(course, &manifest, &models, page));
         }
         DataCommand::Verify => {
             let report = data::verify::manifest(course)?;
@@ -194,7 +228,7 @@ fn show_data(course: &Course, command: DataCommand, page: &Page) -> Result<ExitC
             }
             if report.files.iter().any(|file| !file.ok) {
                 term::print(&page.text("Restore them with `git checkout data`; if git says that nothing changed, clone anew."));
-                return Ok(ExitCode::FAILURE);
+                return status(false);
             }
         }
         DataCommand::Get { name } => {
@@ -209,12 +243,13 @@ fn show_data(course: &Course, command: DataCommand, page: &Page) -> Result<ExitC
             outln!("  {}", model.trial());
         }
     }
-    Ok(ExitCode::SUCCESS)
+    status(true)
 }
 
 fn print_json(value: &serde_json::Value) {
+    let text = serde_json::to_string_pretty(value);
     outln!(
         "{}",
-        serde_json::to_string_pretty(value).expect("a JSON value has no keys that are not text")
+        text.expect("a JSON value has no keys that are not text")
     );
 }

@@ -71,6 +71,43 @@ impl Page {
     }
 }
 
+/// Text whose lines are kept where they fit; longer ones are wrapped at blanks, or cut where there are none.
+pub fn laid_out(text: &str, indent: usize) -> String {
+    let blank = " ".repeat(indent);
+    let mut out = String::new();
+    for line in text.lines() {
+        let own = line.len() - line.trim_start().len();
+        if term::width(line) + indent <= term::WIDTH || own > term::WIDTH / 2 {
+            out += &hard(line, indent, &blank);
+            continue;
+        }
+        let at = indent + own;
+        for part in term::wrap(line.trim_start(), term::WIDTH - at) {
+            out += &hard(&part, at, &" ".repeat(at));
+        }
+    }
+    out
+}
+
+/// A line from column `at` on behind `label`, broken wherever the terminal ends.
+pub fn hard(line: &str, at: usize, label: &str) -> String {
+    let room = term::WIDTH - at;
+    let mut out = String::new();
+    let mut part = String::new();
+    let mut label = label.to_owned();
+    for character in line.chars() {
+        let next = format!("{part}{character}");
+        if term::width(&next) > room {
+            out += &format!("{label}{part}\n");
+            label = " ".repeat(at);
+            part = character.to_string();
+        } else {
+            part = next;
+        }
+    }
+    out + format!("{label}{part}").trim_end() + "\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +119,17 @@ mod tests {
         assert!(lines[0].starts_with("05  ab    word word"), "{text}");
         assert!(lines[1].starts_with("          word"), "{text}");
         assert!(lines.iter().all(|line| term::width(line) <= 80), "{text}");
+    }
+
+    #[test]
+    fn laid_out_lines_stay_and_long_ones_are_broken() {
+        let text = format!("short\n    {}\n{}", "word ".repeat(20), "x".repeat(100));
+        let out = laid_out(&text, 4);
+        let lines: Vec<&str> = out.lines().collect();
+        assert_eq!(lines[0], "    short");
+        assert!(lines[2].starts_with("        word"), "{out}");
+        assert!(lines.iter().all(|line| term::width(line) <= 80), "{out}");
+        assert_eq!(out.matches('x').count(), 100);
     }
 
     #[test]

@@ -11,7 +11,12 @@ use crate::tools::Course;
 ///
 /// # Errors
 /// When there is no such lesson or no cargo.
-pub fn run(course: &Course, asked: &str, arguments: &[String]) -> Result<ExitStatus, CourseError> {
+pub fn run(
+    course: &Course,
+    asked: &str,
+    _reference: bool,
+    arguments: &[String],
+) -> Result<ExitStatus, CourseError> {
     let number = lessons::find(course, asked)?;
     course
         .lesson(&number)

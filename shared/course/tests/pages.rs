@@ -3,6 +3,7 @@
 
 mod tree;
 
+use course::list::progress::Counts;
 use course::page::Page;
 use course::results::Origin;
 use course::{charts, claims, data, doctor, lessons, list, run};
@@ -35,6 +36,10 @@ fn workbook() -> Tree {
     tree
 }
 
+fn none(_lesson: &str) -> Counts {
+    Counts::default()
+}
+
 fn narrow(page: &str) {
     for line in page.lines() {
         assert!(
@@ -47,7 +52,11 @@ fn narrow(page: &str) {
 
 #[test]
 fn the_list_fits_80_columns_and_keeps_wide_titles_straight() {
-    let page = list::render(&lessons::all(&workbook().course).unwrap(), &Page::plain());
+    let page = list::render(
+        &lessons::all(&workbook().course).unwrap(),
+        &none,
+        &Page::plain(),
+    );
     narrow(&page);
     assert_snapshot!(page);
 }
@@ -65,7 +74,7 @@ fn a_wrong_course_toml_is_named_and_the_others_are_listed() {
     );
     tree.write("lessons/04-loading/README.md", "no course.toml yet\n");
     tree.write("lessons/06-kv-cache/course.toml", "title = \"unclosed\n");
-    let page = list::render(&lessons::all(&tree.course).unwrap(), &Page::plain());
+    let page = list::render(&lessons::all(&tree.course).unwrap(), &none, &Page::plain());
     narrow(&page);
     assert_snapshot!(page);
 }
@@ -91,7 +100,9 @@ fn run_passes_arguments_and_status_on() {
     tree.write("fake/cargo.sh", "echo \"$@\" > fake/calls\nexit 7\n");
     let arguments = ["--no-pause".to_owned(), "two words".to_owned()];
     assert_eq!(
-        run::run(&tree.course, "5", &arguments).unwrap().code(),
+        run::run(&tree.course, "5", false, &arguments)
+            .unwrap()
+            .code(),
         Some(7)
     );
     assert_eq!(tree.calls(), ["run -q -p lesson05 -- --no-pause two words"]);

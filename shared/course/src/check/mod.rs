@@ -1,5 +1,6 @@
 //! `cargo course check`: the lesson's tests against the learner's code, exercise by exercise.
 
+pub mod render;
 mod report;
 
 use crate::error::CourseError;

@@ -1,13 +1,23 @@
-//! `cargo course list`: what there is to learn, and how long it takes.
+//! `cargo course list`: what there is to learn, how long it takes, and how far the reader is.
+
+mod details;
+pub mod progress;
 
 use lab::term::{self, Tone};
 
 use crate::error::CourseError;
 use crate::lessons::Lesson;
 use crate::page::Page;
+pub use details::{details, details_json};
+use progress::Counts;
 
-/// The table of lessons. Lessons whose `course.toml` is wrong follow at its end, each with its reason.
-pub fn render(lessons: &[Result<Lesson, CourseError>], page: &Page) -> String {
+/// The table of lessons, each with how many of its exercises are done. Lessons whose `course.toml` is wrong follow at its
+/// end, each with its reason.
+pub fn render(
+    lessons: &[Result<Lesson, CourseError>],
+    counts: &dyn Fn(&str) -> Counts,
+    page: &Page,
+) -> String {
     let good: Vec<&Lesson> = lessons.iter().flatten().collect();
     let title_columns = good
         .iter()
@@ -15,10 +25,10 @@ pub fn render(lessons: &[Result<Lesson, CourseError>], page: &Page) -> String {
         .max()
         .unwrap_or(0)
         .clamp(6, 20);
-    let columns = [2, title_columns, 10, 7];
+    let columns = [2, title_columns, 10, 7, 5];
     let question_column = columns.iter().sum::<usize>() + 2 * columns.len();
     let mut out = String::new();
-    let header = ["", "lesson", "layer", "minutes"];
+    let header = ["", "lesson", "layer", "minutes", "done"];
     out += &page.paint(
         Tone::Dim,
         &page.columns(&header, &columns, "what it asks", question_column),
@@ -30,11 +40,13 @@ pub fn render(lessons: &[Result<Lesson, CourseError>], page: &Page) -> String {
         } else {
             format!("{minutes:>3}{}", extra(lesson))
         };
+        let done = counts(&lesson.number).text();
         let cells = [
             lesson.number.as_str(),
             lesson.title.as_str(),
             lesson.layer.as_str(),
             minutes.as_str(),
+            done.as_str(),
         ];
         let claims = lesson.claims.join(" ");
         let question = match (lesson.question.is_empty(), claims.is_empty()) {
@@ -47,7 +59,8 @@ pub fn render(lessons: &[Result<Lesson, CourseError>], page: &Page) -> String {
     for error in lessons.iter().filter_map(|lesson| lesson.as_ref().err()) {
         out += &page.paint(Tone::Bad, &page.text(&format!("! {error}")));
     }
-    out + "\nMinutes: reading, running and core exercises, + extra ones.\nRun one: cargo course run 05\n"
+    out + "\nMinutes: reading, running and core exercises, + extra ones. Done: exercises.\n\
+           Run one: cargo course run 05. Its exercises: cargo course list 05\n"
 }
 
 fn extra(lesson: &Lesson) -> String {

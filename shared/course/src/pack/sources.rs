@@ -1,0 +1,109 @@
+//! What goes into a kit: tracked files, and crates from `cargo vendor`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::CourseError;
+use crate::tools::{Course, last_words, shown, status_text};
+
+/// Folder of the crates' sources in a kit.
+const VENDOR: &str = "vendor";
+
+/// The files that git tracks and that are here.
+pub(super) fn tracked(course: &Course) -> Result<Vec<PathBuf>, CourseError> {
+    let mut command = Command::new("git");
+    command.current_dir(&course.root).args(["ls-files", "-z"]);
+    let listed = output(
+        command,
+        "git",
+        "it lists the files of the workbook",
+        "run this in a clone made with git",
+    )?;
+    let files: Vec<PathBuf> = String::from_utf8_lossy(&listed)
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .map(PathBuf::from)
+        .filter(|file| course.root.join(file).is_file())
+        .collect();
+    Ok(files)
+}
+
+/// Copies the sources of all crates into the kit, and returns the configuration that points there.
+pub(super) fn vendor(course: &Course, kit: &Path) -> Result<String, CourseError> {
+    let mut command = course.cargo.command();
+    command
+        .current_dir(&course.root)
+        .args(["vendor", "--quiet", "--locked", "--versioned-dirs"]);
+    if course.root.join("book/builder/Cargo.toml").is_file() {
+        command.args(["--sync", "book/builder/Cargo.toml"]);
+    }
+    command.arg(kit.join(VENDOR));
+    let said = output(
+        command,
+        "cargo",
+        "it collects the sources of all crates",
+        "install Rust with rustup",
+    )?;
+    Ok(relative(&String::from_utf8_lossy(&said)))
+}
+
+/// Cargo prints where it wrote; in the kit that is beside `.cargo`, wherever the kit is unpacked.
+fn relative(configuration: &str) -> String {
+    let line = |line: &str| {
+        if line.starts_with("directory = ") {
+            format!("directory = \"{VENDOR}\"\n")
+        } else {
+            format!("{line}\n")
+        }
+    };
+    configuration.lines().map(line).collect()
+}
+
+/// Adds to the kit's `.cargo/config.toml`: crates come from the kit, and nothing from the network.
+pub(super) fn configure(kit: &Path, configuration: &str) -> Result<(), CourseError> {
+    const ACTION: &str = "the folder must be writable";
+    let path = kit.join(".cargo/config.toml");
+    let folder = kit.join(".cargo");
+    fs::create_dir_all(&folder).map_err(CourseError::io(&folder, ACTION))?;
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    let text = format!(
+        "{before}\n# This copy is a kit for rooms without a network: crates come from {VENDOR}/.\n[net]\noffline = true\n\n{configuration}"
+    );
+    fs::write(&path, text).map_err(CourseError::io(&path, ACTION))
+}
+
+/// Runs a program whose errors the reader sees, and returns what it printed.
+fn output(
+    mut command: Command,
+    program: &'static str,
+    need: &'static str,
+    action: &'static str,
+) -> Result<Vec<u8>, CourseError> {
+    let ran = command.stdin(Stdio::null()).output();
+    let ran = ran.map_err(|_| CourseError::NoProgram {
+        program: program.to_owned(),
+        need,
+        action,
+    })?;
+    if ran.status.success() {
+        return Ok(ran.stdout);
+    }
+    Err(CourseError::Lesson {
+        command: shown(&command),
+        status: status_text(ran.status),
+        said: last_words(&String::from_utf8_lossy(&ran.stderr), 4),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_points_into_the_kit() {
+        let printed = "[source.crates-io]\nreplace-with = \"vendored-sources\"\n\n[source.vendored-sources]\ndirectory = \"/tmp/x/vendor\"\n";
+        let expected = printed.replace("/tmp/x/vendor", "vendor");
+        assert_eq!(relative(printed), expected);
+    }
+}
