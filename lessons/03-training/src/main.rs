@@ -59,6 +59,12 @@ struct TrainArgs {
     /// Share of the tokens that are stories; the rest are books
     #[arg(long, default_value_t = 0.7, value_name = "SHARE")]
     story_share: f64,
+    /// Share of the first story windows that are recitals: lists said three times, which teach looking back
+    #[arg(long, default_value_t = 0.5, value_name = "SHARE")]
+    recital_share: f64,
+    /// The share of the run during which recitals are read
+    #[arg(long, default_value_t = 0.35, value_name = "SHARE")]
+    recital_until: f64,
     /// Windows of 512 tokens in one step
     #[arg(long, value_name = "N")]
     batch_size: Option<usize>,
@@ -129,7 +135,7 @@ fn train(args: &TrainArgs, common: &CommonArgs) -> Result<()> {
         bail!("train: expected --out FOLDER for checkpoints and the finished model");
     };
     let mut schedule =
-        Schedule::for_tokens(common.tokens.map_or(12_000_000, |tokens| tokens as u64));
+        Schedule::for_tokens(common.tokens.map_or(20_000_000, |tokens| tokens as u64));
     schedule.batch_size = args.batch_size.unwrap_or(schedule.batch_size);
     schedule.peak_rate = args.peak_rate.unwrap_or(schedule.peak_rate);
     schedule.warmup_steps = args.warmup.unwrap_or(schedule.warmup_steps);
@@ -147,6 +153,11 @@ fn train(args: &TrainArgs, common: &CommonArgs) -> Result<()> {
         config,
         stream: StreamOptions {
             story_share: args.story_share,
+            recital_share: args.recital_share,
+            recital_windows: (schedule.num_steps() as f64
+                * schedule.batch_size as f64
+                * args.story_share
+                * args.recital_until) as u64,
             ..StreamOptions::default()
         },
         seed: common.seed,
@@ -205,11 +216,13 @@ fn command_of(args: &TrainArgs, common: &CommonArgs, schedule: &Schedule) -> Str
         .to_possible_value()
         .map(|value| value.get_name().to_owned());
     let mut command = format!(
-        "cargo run -p lesson03 -- train --out FOLDER --tokens {} --seed {} --shape {} --story-share {} --batch-size {} --peak-rate {} --warmup {} --final-share {} --eval-every {}",
+        "cargo run -p lesson03 -- train --out FOLDER --tokens {} --seed {} --shape {} --story-share {} --recital-share {} --recital-until {} --batch-size {} --peak-rate {} --warmup {} --final-share {} --eval-every {}",
         schedule.tokens,
         common.seed,
         shape.unwrap_or_default(),
         args.story_share,
+        args.recital_share,
+        args.recital_until,
         schedule.batch_size,
         schedule.peak_rate,
         schedule.warmup_steps,

@@ -38,7 +38,7 @@ impl Schedule {
             peak_rate: 2e-3,
             final_share: 0.05,
             warmup_steps: 100,
-            weight_decay: 0.1,
+            weight_decay: 0.05,
             clip: 1.0,
         }
     }
@@ -103,7 +103,7 @@ impl Trainer {
         let config = AdamWConfig {
             learning_rate: schedule.peak_rate,
             beta1: 0.9,
-            beta2: 0.95,
+            beta2: 0.98,
             epsilon: 1e-8,
             weight_decay: schedule.weight_decay,
         };

@@ -12,6 +12,7 @@
 pub mod epoch;
 pub mod evaluation;
 pub mod literature;
+pub mod recital;
 pub mod stream;
 
 pub use evaluation::{EvalDocument, Evaluation};

@@ -5,6 +5,7 @@
 //! 1. `n` decides by the story share whether the window holds stories or literature, and the how-many-eth of its kind it is.
 //! 2. A story window is filled with fresh documents, whose indices follow from its number; the last one is cut off.
 //!    The grammar never runs out, so the rest of that document is not missed.
+//!    A share of the first ones holds recitals instead ([`recital`](super::recital)).
 //! 3. A literature window is a stretch of the shuffled chapters. Each epoch shuffles anew ([`epoch`](super::epoch)).
 //!
 //! Documents are parted by `<|endoftext|>`. A story window begins with one; a literature window begins anywhere.
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::epoch::Epochs;
 use super::literature::Literature;
+use super::recital;
 use crate::config::TokenId;
 use crate::grammar::Grammar;
 use crate::split::Split;
@@ -41,6 +43,12 @@ pub struct StreamOptions {
     pub story_share: f64,
     /// Shuffled unless an experiment says otherwise.
     pub order: Order,
+    /// Share of the story windows that hold [recitals](super::recital) instead, while they last.
+    #[serde(default)]
+    pub recital_share: f64,
+    /// Recitals stand among the first so many story windows only.
+    #[serde(default)]
+    pub recital_windows: u64,
 }
 
 impl Default for StreamOptions {
@@ -49,6 +57,8 @@ impl Default for StreamOptions {
             seed: super::SEED,
             story_share: 0.65,
             order: Order::Shuffled,
+            recital_share: 0.0,
+            recital_windows: 0,
         }
     }
 }
@@ -125,6 +135,7 @@ impl TrainingStream {
     pub fn window(&self, number: u64, len: usize, out: &mut Vec<TokenId>) {
         out.clear();
         match self.source(number) {
+            (true, index) if self.is_recital(index) => self.recital_window(index, len, out),
             (true, index) => self.story_window(index, len, out),
             (false, index) => self.books.window(index, len, out),
         }
@@ -158,6 +169,26 @@ impl TrainingStream {
                 }
             }
         }
+    }
+
+    /// Whether story window `index` holds recitals.
+    fn is_recital(&self, index: u64) -> bool {
+        let before = |index: u64| (index as f64 * self.options.recital_share).floor() as u64;
+        index < self.options.recital_windows && before(index + 1) > before(index)
+    }
+
+    fn recital_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
+        for number in index << 16.. {
+            out.push(END_OF_TEXT_ID);
+            out.extend(
+                self.tokenizer
+                    .encode(&recital::recital(self.options.seed, number)),
+            );
+            if out.len() >= len {
+                break;
+            }
+        }
+        out.truncate(len);
     }
 
     fn story_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
