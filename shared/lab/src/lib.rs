@@ -34,6 +34,7 @@
 pub mod alloc;
 pub mod args;
 pub mod chart;
+pub mod cost;
 pub mod ledger;
 pub mod machine;
 pub mod number;
