@@ -42,6 +42,7 @@ pub fn forward<'s, L: Linear>(
 ) -> Result<&'s [f32], GenerateError> {
     run_layers(config, weights, state, pool, tokens)?;
     let hidden_size = config.llama.hidden_size;
+    // ANCHOR: head
     let last = &state.hidden[(tokens.len() - 1) * hidden_size..][..hidden_size];
     let normed = &mut state.normed[..hidden_size];
     rms_norm(
@@ -52,6 +53,7 @@ pub fn forward<'s, L: Linear>(
     );
     weights.head().matmul(pool, normed, 1, &mut state.logits);
     Ok(&state.logits)
+    // ANCHOR_END: head
 }
 
 /// As [`forward`], with the head on every row: row `i` of `logits` predicts token `i + 1`. For scoring a text that is known.
@@ -152,6 +154,7 @@ pub(crate) fn run_layer<L: Linear>(
     let delta = &mut state.delta[..rows * config.hidden_size];
     let scores = &mut state.scores[..num_tasks * task_scores];
 
+    // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     layer.qkv.matmul(pool, normed, rows, qkv);
     rotate_rows(pool, config, &state.rope, qkv);
@@ -167,6 +170,7 @@ pub(crate) fn run_layer<L: Linear>(
     });
     layer.down.matmul(pool, gated, rows, delta);
     add_rows(pool, config, delta, hidden);
+    // ANCHOR_END: layer
 }
 
 /// Norm of each row. Shapes: `x`, `out` `[rows, hidden_size]`.

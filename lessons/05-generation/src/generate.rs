@@ -11,6 +11,7 @@ use training::TokenId;
 ///
 /// # Errors
 /// [`GenerateError::NotANumber`] with the first such place; [`GenerateError::NoLogits`] for an empty slice.
+// ANCHOR: greedy
 pub fn greedy(logits: &[f32]) -> Result<TokenId, GenerateError> {
     let mut best: Option<(usize, f32)> = None;
     for (id, &logit) in logits.iter().enumerate() {
@@ -24,6 +25,7 @@ pub fn greedy(logits: &[f32]) -> Result<TokenId, GenerateError> {
     let (id, _) = best.ok_or(GenerateError::NoLogits)?;
     Ok(TokenId(id as u32))
 }
+// ANCHOR_END: greedy
 
 /// The naive loop: asks `next_token` for the token that follows the whole sequence so far, appends it, and asks again.
 ///

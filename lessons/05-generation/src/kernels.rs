@@ -156,8 +156,10 @@ pub fn attend_row(
 ///
 /// # Panics
 /// If `gate_up` is not twice as long as `out`.
+// ANCHOR: swiglu
 pub fn swiglu(gate_up: &[f32], out: &mut [f32]) {
     assert_eq!(gate_up.len(), 2 * out.len());
     let (gate, up) = gate_up.split_at(out.len());
     lanes::silu_times(gate, up, out);
 }
+// ANCHOR_END: swiglu

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use training::TokenId;
 
+// ANCHOR: limits
 /// When a generation ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -14,7 +15,9 @@ pub struct Limits {
     /// lets a model talk on for ever.
     pub end_of_text: Vec<TokenId>,
 }
+// ANCHOR_END: limits
 
+// ANCHOR: finish
 /// Why a generation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,7 +29,9 @@ pub enum FinishReason {
     /// The context is full.
     Context,
 }
+// ANCHOR_END: finish
 
+// ANCHOR: generation
 /// A finished answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generation {
@@ -37,6 +42,7 @@ pub struct Generation {
     /// Why it ended.
     pub finish_reason: FinishReason,
 }
+// ANCHOR_END: generation
 
 impl Generation {
     /// Rows that the naive loop computed: every step the whole sequence so far.
@@ -48,6 +54,8 @@ impl Generation {
 }
 
 /// Rows that `steps` steps of the naive loop compute after a prompt: `steps · prompt + steps (steps - 1) / 2`.
+// ANCHOR: rows
 pub fn rows_of_naive_loop(prompt_tokens: u64, steps: u64) -> u64 {
     steps * prompt_tokens + steps * steps.saturating_sub(1) / 2
 }
+// ANCHOR_END: rows

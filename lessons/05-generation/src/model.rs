@@ -139,11 +139,13 @@ impl Model {
             .saturating_add(max_new_tokens)
             .min(limits.max_seq_len);
         state.reserve(&self.config, longest);
+        // ANCHOR: loop
         generate(
             prompt,
             &limits,
             &mut |tokens| greedy(self.forward(state, pool, tokens)?),
             on_token,
         )
+        // ANCHOR_END: loop
     }
 }

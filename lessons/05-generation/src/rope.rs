@@ -36,6 +36,7 @@ impl RopeTable {
     /// The angle is rounded to f32, as the models' training code does it, and only then its cosine is taken: at large positions
     /// the rounded angle is the one that the weights were trained with.
     pub fn reserve(&mut self, num_positions: usize) {
+        // ANCHOR: angles
         for position in self.num_positions()..num_positions {
             for frequency in &self.frequencies {
                 let (sin, cos) = f64::from(position as f32 * frequency).sin_cos();
@@ -43,6 +44,7 @@ impl RopeTable {
                 self.sin.push(sin as f32);
             }
         }
+        // ANCHOR_END: angles
     }
 
     /// Bytes of the table.

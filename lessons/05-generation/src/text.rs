@@ -47,10 +47,12 @@ impl<'a> TextStream<'a> {
             bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
             self.strip_space = false;
         }
+        // ANCHOR: push
         self.waiting.extend_from_slice(bytes);
         let taken = take_complete_characters(&self.waiting, &mut self.text);
         self.waiting.drain(..taken);
         &self.text
+        // ANCHOR_END: push
     }
 
     /// The end of the text: what still waits can not be completed any more and becomes one replacement character.

@@ -1,0 +1,144 @@
+//! The same bits from every instruction set, and from one piece or several.
+
+use super::*;
+use layout::simd::Isa;
+
+/// Numbers between -1 and 1 that look random and are the same each time.
+fn numbers(len: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..len)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+        })
+        .collect()
+}
+
+fn bits(x: &[f32]) -> Vec<u32> {
+    x.iter().map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn every_instruction_set_gives_the_same_bits_for_every_width_and_group() {
+    for head_dim in (1..=40).chain([48, 63, 64, 65, 80, 96, 128, 144]) {
+        for num_queries in [1, 2, 3, 4, 5, 8] {
+            for num_keys in [0, 1, 2, 15, 16, 17, 33] {
+                let stride = head_dim + 3;
+                let q = numbers(num_queries * head_dim, 1);
+                let k = numbers(num_keys * stride, 2);
+                let v = numbers(num_keys * stride, 3);
+                let results: Vec<_> = Isa::available()
+                    .into_iter()
+                    .map(|isa| {
+                        let mut scores = vec![0.0; num_queries * num_keys];
+                        dots_on(
+                            isa,
+                            &q,
+                            head_dim,
+                            &k,
+                            stride,
+                            num_keys,
+                            0.3,
+                            &mut scores,
+                            num_keys,
+                        );
+                        let raw = bits(&scores);
+                        if num_keys > 0 {
+                            scores.chunks_mut(num_keys).for_each(|s| softmax_on(isa, s));
+                        }
+                        let mut out = numbers(num_queries * head_dim, 4);
+                        add_weighted_on(
+                            isa, &scores, num_keys, &v, stride, num_keys, head_dim, &mut out,
+                        );
+                        (raw, bits(&scores), bits(&out))
+                    })
+                    .collect();
+                assert!(
+                    results.windows(2).all(|w| w[0] == w[1]),
+                    "head_dim {head_dim}, {num_queries} queries, {num_keys} keys"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn row_loops_give_the_same_bits_on_every_instruction_set() {
+    for len in (0..70).chain([576, 688, 1536]) {
+        let (a, b) = (numbers(len, 5), numbers(len, 6));
+        let wide: Vec<f32> = a.iter().map(|x| x * 100.0).collect();
+        let results: Vec<_> = Isa::available()
+            .into_iter()
+            .map(|isa| {
+                let mut out = vec![0.0; len];
+                silu_times_on(isa, &wide, &b, &mut out);
+                let mut weights = wide.clone();
+                softmax_on(isa, &mut weights);
+                (
+                    sum_of_squares_on(isa, &a).to_bits(),
+                    bits(&out),
+                    bits(&weights),
+                )
+            })
+            .collect();
+        assert!(results.windows(2).all(|w| w[0] == w[1]), "length {len}");
+    }
+}
+
+#[test]
+fn positions_in_pieces_give_the_bits_of_all_at_once() {
+    let (head_dim, num_keys, num_queries) = (48, 37, 3);
+    let q = numbers(num_queries * head_dim, 7);
+    let k = numbers(num_keys * head_dim, 8);
+    let v = numbers(num_keys * head_dim, 9);
+    let whole = {
+        let mut scores = vec![0.0; num_queries * num_keys];
+        dots(
+            &q,
+            head_dim,
+            &k,
+            head_dim,
+            num_keys,
+            1.0,
+            &mut scores,
+            num_keys,
+        );
+        let mut out = vec![0.0; num_queries * head_dim];
+        add_weighted(
+            &scores, num_keys, &v, head_dim, num_keys, head_dim, &mut out,
+        );
+        (bits(&scores), bits(&out))
+    };
+    for piece in [1, 4, 16, 20] {
+        let mut scores = vec![0.0; num_queries * num_keys];
+        let mut out = vec![0.0; num_queries * head_dim];
+        for first in (0..num_keys).step_by(piece) {
+            let count = piece.min(num_keys - first);
+            dots(
+                &q,
+                head_dim,
+                &k[first * head_dim..],
+                head_dim,
+                count,
+                1.0,
+                &mut scores[first..],
+                num_keys,
+            );
+        }
+        for first in (0..num_keys).step_by(piece) {
+            let count = piece.min(num_keys - first);
+            add_weighted(
+                &scores[first..],
+                num_keys,
+                &v[first * head_dim..],
+                head_dim,
+                count,
+                head_dim,
+                &mut out,
+            );
+        }
+        assert_eq!((bits(&scores), bits(&out)), whole, "pieces of {piece}");
+    }
+}
