@@ -33,6 +33,7 @@ pub mod dtype;
 pub mod header;
 
 pub mod careless;
+pub mod costs;
 pub mod exercises;
 pub mod memory;
 
