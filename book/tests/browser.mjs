@@ -111,7 +111,7 @@ async function search(page, look, path) {
     await page.keyboard.press("/");
     const bar = page.locator("#mdbook-searchbar");
     await bar.waitFor({ state: "visible", timeout: 10_000 });
-    await bar.fill("gradient");
+    await bar.pressSequentially("gradient");
     await page.locator("#mdbook-searchresults li").first().waitFor({ timeout: 10_000 })
         .catch(() => problem(look, path, "the search finds nothing for \"gradient\""));
 }

@@ -76,11 +76,13 @@
          */
         stepper({ steps, render, start = 0, label = "Step" }) {
             const ui = this;
-            const button = (text, name, act) => el("button", { type: "button", "aria-label": name, title: name, onclick: act }, text);
-            const first = button("⏮", "First step (Home)", () => stepper.go(0));
-            const back = button("◀", "Step back (left arrow)", () => stepper.go(stepper.index - 1));
-            const next = button("▶", "Next step (right arrow)", () => stepper.go(stepper.index + 1));
-            const last = button("⏭", "Last step (End)", () => stepper.go(stepper.count - 1));
+            // Drawn, not typed: few fonts have these signs.
+            const button = (path, name, act) => el("button", { type: "button", "aria-label": name, title: name, onclick: act },
+                svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, svg("path", { d: path, fill: "currentColor" })));
+            const first = button("M2 2h2.4v12H2z M14 2v12L5 8z", "First step (Home)", () => stepper.go(0));
+            const back = button("M12 2v12L3 8z", "Step back (left arrow)", () => stepper.go(stepper.index - 1));
+            const next = button("M4 2v12l9-6z", "Next step (right arrow)", () => stepper.go(stepper.index + 1));
+            const last = button("M2 2v12l9-6z M11.6 2H14v12h-2.4z", "Last step (End)", () => stepper.go(stepper.count - 1));
             const slider = el("input", {
                 type: "range", min: 0, value: 0, "aria-label": label, "data-keys": "stepper",
                 oninput: () => stepper.go(Number(slider.value)),

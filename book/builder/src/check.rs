@@ -25,6 +25,7 @@ struct Page {
 
 /// Checks all pages below `out`; gives their number and that of the links.
 pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
+    let out = &normal(out);
     let mut files = Vec::new();
     walk(out, &mut files);
     let mut pages: BTreeMap<PathBuf, Page> = BTreeMap::new();
@@ -40,7 +41,14 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
         }
     }
     let mut count = 0;
-    for (file, page) in &pages {
+    // The print page repeats all others: what is wrong there only is said last, and only when nothing else is.
+    let is_print = |file: &Path| file.ends_with("print.html");
+    let mut order: Vec<(&PathBuf, &Page)> = pages.iter().collect();
+    order.sort_by_key(|(file, _)| is_print(file));
+    for (file, page) in order {
+        if is_print(file) && !problems.is_empty() {
+            continue;
+        }
         let shown = file
             .strip_prefix(out)
             .unwrap_or(file)
@@ -196,10 +204,8 @@ impl TokenSink for Collector {
         for attribute in &tag.attrs {
             let value = attribute.value.to_string();
             match (&*attribute.name.local, name.as_str()) {
-                ("id", _) => {
-                    if !page.ids.insert(value.clone()) {
-                        page.twice.insert(value);
-                    }
+                ("id", _) if !page.ids.insert(value.clone()) => {
+                    page.twice.insert(value);
                 }
                 ("href", "a" | "area") => page.links.push((name.clone(), value)),
                 ("href" | "xlink:href", "use" | "image" | "lineargradient" | "pattern") => {

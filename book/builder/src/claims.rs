@@ -108,7 +108,7 @@ fn row(claim: &Claim, lesson: Option<(&str, &str)>) -> Result<String, String> {
     let note = if claim.note.is_empty() {
         String::new()
     } else {
-        format!("<br><small>{}</small>", sentence(&claim.note))
+        format!("<small>{}</small>", sentence(&claim.note))
     };
     let lesson = lesson.map_or(String::new(), |(number, link)| {
         format!("<td><a href=\"{link}\">{number}</a></td>")

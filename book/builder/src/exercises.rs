@@ -2,7 +2,7 @@
 
 use crate::html::{escape, sentence};
 use crate::source;
-use crate::workbook::{Exercise, Lesson, Workbook};
+use crate::workbook::{Exercise, Workbook};
 
 /// The table of a lesson's exercises and how they are checked.
 pub fn table(book: &Workbook, number: &str) -> Result<String, String> {
@@ -13,14 +13,13 @@ pub fn table(book: &Workbook, number: &str) -> Result<String, String> {
             lesson.folder
         ));
     }
-    let mut out = "<div class=\"table-wrapper\"><table class=\"exercises\"><thead><tr><th>no.</th><th>exercise</th><th>kind</th>\
-                   <th>file and function</th><th>minutes</th><th>difficulty</th><th>command</th></tr></thead><tbody>"
+    let mut out = "<div class=\"table-wrapper\"><table class=\"exercises\"><thead><tr><th>no.</th><th>exercise, file and function</th><th>kind</th><th>minutes</th><th>difficulty</th><th>command</th></tr></thead><tbody>"
         .to_owned();
     for exercise in &lesson.course.exercises {
         let place = match exercise.kind.as_str() {
-            "predict" => "a question".to_owned(),
+            "predict" => String::new(),
             _ => format!(
-                "<code>{}</code><br><code>{}</code>",
+                "<br><code>{}</code> <code>{}</code>",
                 escape(&lesson.file_of(&book.root, exercise)?),
                 escape(exercise.function_name())
             ),
@@ -31,7 +30,7 @@ pub fn table(book: &Workbook, number: &str) -> Result<String, String> {
             " <small>(extra)</small>"
         };
         out += &format!(
-            "<tr><td><a href=\"#{}\">{}</a></td><td>{}{extra}</td><td>{}</td><td>{place}</td><td>{}</td><td>{}</td><td><code>cargo course check {}</code></td></tr>",
+            "<tr><td><a href=\"#{}\">{}</a></td><td>{}{extra}{place}</td><td>{}</td><td>{}</td><td>{}</td><td><code>cargo course check {}</code></td></tr>",
             exercise.fragment(),
             exercise.id,
             sentence(&exercise.title),
@@ -122,25 +121,29 @@ pub fn key(book: &Workbook, id: &str) -> Result<String, String> {
         return predict_key(exercise);
     }
     let file = lesson.file_of(&book.root, exercise)?;
-    let code = answer(book, lesson, exercise, &file)?;
-    Ok(format!(
-        "<details class=\"key\"><summary>Answer to {id}: {}</summary>\n\nThe body of <code>{}</code> in <code>lessons/{}/{}</code>:\n\n```rust\n{code}\n```\n\n</details>\n",
-        sentence(&exercise.title),
-        escape(exercise.function_name()),
-        lesson.folder,
-        escape(&file),
-    ))
-}
-
-fn answer(
-    book: &Workbook,
-    lesson: &Lesson,
-    exercise: &Exercise,
-    file: &str,
-) -> Result<String, String> {
-    let path = book.root.join("lessons").join(&lesson.folder).join(file);
+    let path = book.root.join("lessons").join(&lesson.folder).join(&file);
     let shown = format!("lessons/{}/{file}", lesson.folder);
-    source::body(&path, &shown, &exercise.anchor())
+    let place = format!(
+        "<code>{}</code> in <code>{}</code>",
+        escape(exercise.function_name()),
+        escape(&shown)
+    );
+    let (lead, language, code) = match source::mended(&path, &shown, &exercise.anchor())? {
+        Some(both) => (
+            format!("What ships in {place} (<code>-</code>), and what is right (<code>+</code>):"),
+            "diff",
+            both,
+        ),
+        None => (
+            format!("The body of {place}:"),
+            "rust",
+            source::body(&path, &shown, &exercise.anchor())?,
+        ),
+    };
+    Ok(format!(
+        "<details class=\"key\"><summary>Answer to {id}: {}</summary>\n\n{lead}\n\n```{language}\n{code}\n```\n\n</details>\n",
+        sentence(&exercise.title),
+    ))
 }
 
 fn predict_key(exercise: &Exercise) -> Result<String, String> {

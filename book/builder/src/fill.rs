@@ -2,8 +2,8 @@
 //!
 //! | kind | placeholders | where |
 //! |---|---|---|
-//! | block | here, drawing, figure, chart, exercises, exercise, key, claims, claims-all, workshop | alone on a line |
-//! | word | minutes, minutes-of | anywhere |
+//! | block | here, drawing, figure, chart, exercises, exercise, key, claims, claims-all, evaluation-table, workshop | alone on a line |
+//! | word | minutes, minutes-of, evaluation, training, recorded | anywhere |
 //! | code | include | alone on a line inside a code fence |
 //!
 //! `\{{#name}}` stays as text. Everything else is an error with the page and the line.
@@ -16,7 +16,7 @@ use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 
 use crate::problems::Problems;
 use crate::workbook::Workbook;
-use crate::{claims, exercises, maths, pictures, source, workshops};
+use crate::{claims, exercises, maths, pictures, recorded, source, workshops};
 
 /// The one preprocessor of this book.
 pub struct Filler {
@@ -197,6 +197,9 @@ fn one(
         ("minutes-of", parts @ [_, ..]) => {
             return workshops::minutes_of(book, parts).map(|n| n.to_string());
         }
+        ("evaluation", [key]) => return recorded::evaluation(book, key),
+        ("training", [key]) => return recorded::training(book, key),
+        ("recorded", [number, key]) => return recorded::lesson(book, number, key),
         _ => {}
     }
     let block = match (name, given.as_slice()) {
@@ -210,6 +213,7 @@ fn one(
         ("key", [id]) => exercises::key(book, id),
         ("claims", [number]) => claims::of_lesson(book, number),
         ("claims-all", []) => claims::all(book, &page.to_root()),
+        ("evaluation-table", []) => recorded::evaluation_table(book),
         ("workshop", [id]) => workshops::plan(book, id),
         _ => Err(format!(
             "there is no placeholder {{{{#{name}}}}} with {} argument(s); book/README.md has the list",

@@ -4,7 +4,7 @@
 //! no network. A problem is printed as `page:line: what; what to do`, and any problem makes the build fail.
 //!
 //! Read in this order: [`make`] (the whole way), [`fill`] (the placeholders of a page), then what they are filled with:
-//! [`source`], [`exercises`], [`pictures`], [`claims`], [`workshops`], [`maths`]; last [`check`].
+//! [`source`], [`exercises`], [`pictures`], [`claims`], [`recorded`], [`workshops`], [`maths`]; last [`check`].
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod make;
 mod maths;
 mod pictures;
 mod problems;
+mod recorded;
 mod source;
 mod workbook;
 mod workshops;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use pulldown_latex::config::DisplayMode;
 use pulldown_latex::{Parser as LatexParser, RenderConfig, Storage, push_mathml};
 
@@ -17,14 +17,28 @@ pub fn render(text: &str, page: &str, problems: &Problems) -> String {
         return text.to_owned();
     }
     let mut found: Vec<(Range<usize>, String)> = Vec::new();
+    let mut in_code = false;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         let (formula, mode) = match event {
             Event::InlineMath(formula) => (formula, DisplayMode::Inline),
             Event::DisplayMath(formula) => (formula, DisplayMode::Block),
             Event::Html(html) | Event::InlineHtml(html) if html.matches('$').count() > 1 => {
+                let html = html.trim();
                 problems.add(format!(
-                    "{page}: a formula inside HTML is not rendered: {}",
-                    html.trim()
+                    "{page}: a formula inside HTML is not rendered: {html}"
+                ));
+                continue;
+            }
+            Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock) => {
+                in_code = !in_code;
+                continue;
+            }
+            Event::Text(words)
+                if !in_code && words.contains('$') && !text[..range.start].ends_with('\\') =>
+            {
+                problems.add(format!(
+                    "{page}: a dollar sign that is no formula: {:?}; write \\$",
+                    &*words
                 ));
                 continue;
             }
@@ -32,7 +46,7 @@ pub fn render(text: &str, page: &str, problems: &Problems) -> String {
         };
         match mathml(&formula, mode) {
             Ok(html) => found.push((range, html)),
-            Err(said) => problems.add(format!("{page}: the formula {formula:?}: {said}")),
+            Err(said) => problems.add(format!("{page}: the formula {:?}: {said}", &*formula)),
         }
     }
     let mut out = String::with_capacity(text.len());
@@ -146,6 +160,11 @@ mod tests {
     fn a_wrong_formula_is_a_problem() {
         let problems = Problems::default();
         render("$\\frac{1}{$\n", "x.md", &problems);
+        assert!(
+            problems.list()[0].contains("is no formula"),
+            "{:?}",
+            problems.list()
+        );
         render("$\\nosuchcommand$\n", "x.md", &problems);
         assert_eq!(problems.list().len(), 2, "{:?}", problems.list());
     }

@@ -44,6 +44,46 @@ pub fn body(path: &Path, shown: &str, anchor: &str) -> Result<String, String> {
     clean(&lines[range]).ok_or_else(|| format!("{shown}: the anchor {anchor:?} is empty"))
 }
 
+/// The body of a *mend* as a difference: what ships (`-`) and what is right (`+`). `None` when nothing in it is faulty.
+pub fn mended(path: &Path, shown: &str, anchor: &str) -> Result<Option<String>, String> {
+    let text = read(path, shown)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let range = find(&lines, anchor).map_err(|problem| format!("{shown}: {problem}"))?;
+    let (mut signs, mut kept, mut in_fault) = (Vec::new(), Vec::new(), false);
+    for line in &lines[range] {
+        let mark = line.trim_start();
+        let indent = &line[..line.len() - mark.len()];
+        if mark.starts_with("//~ fault") {
+            in_fault = true;
+        } else if mark.starts_with("//~ end") {
+            in_fault = false;
+        } else if let Some(faulty) = mark.strip_prefix("//~ |") {
+            signs.push('-');
+            kept.push(format!(
+                "{indent}{}",
+                faulty.strip_prefix(' ').unwrap_or(faulty)
+            ));
+        } else if begin_mark(line).is_none() && end_mark(line).is_none() {
+            signs.push(if in_fault { '+' } else { ' ' });
+            kept.push((*line).to_owned());
+        }
+    }
+    if !signs.contains(&'-') && !signs.contains(&'+') {
+        return Ok(None);
+    }
+    let texts = kept.iter().filter(|line| !line.trim().is_empty());
+    let indent = texts
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0);
+    let rows = signs.iter().zip(&kept).map(|(sign, line)| {
+        format!("{sign} {}", line.get(indent..).unwrap_or(""))
+            .trim_end()
+            .to_owned()
+    });
+    Ok(Some(rows.collect::<Vec<_>>().join("\n")))
+}
+
 fn read(path: &Path, shown: &str) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))
 }
@@ -106,9 +146,9 @@ fn clean(lines: &[&str]) -> Option<String> {
         .copied()
         .filter(|line| !is_mark(line))
         .collect();
-    let is_text = |line: &&str| !line.trim().is_empty();
-    let first = kept.iter().position(|line| is_text(&line))?;
-    let last = kept.iter().rposition(|line| is_text(&line))?;
+    let is_text = |line: &str| !line.trim().is_empty();
+    let first = kept.iter().position(|line| is_text(line))?;
+    let last = kept.iter().rposition(|line| is_text(line))?;
     let kept = &kept[first..=last];
     let indents = kept
         .iter()
@@ -207,5 +247,15 @@ fn asked_too() {
     fn a_key_shows_the_right_lines_only() {
         let key = with_file(|path| body(path, "x.rs", "ex_05_1"));
         assert_eq!(key.as_deref(), Ok("right();\nmore();"));
+    }
+
+    #[test]
+    fn a_mended_body_shows_both() {
+        let both = with_file(|path| mended(path, "x.rs", "ex_05_1"));
+        assert_eq!(
+            both,
+            Ok(Some("- wrong();\n+ right();\n  more();".to_owned()))
+        );
+        assert_eq!(with_file(|path| mended(path, "x.rs", "ex_05_2")), Ok(None));
     }
 }
