@@ -34,6 +34,7 @@ mod tensor;
 mod backward;
 mod ops;
 
+pub mod costs;
 pub mod exercises;
 pub mod gradcheck;
 pub mod memory;
