@@ -83,14 +83,9 @@ fn reset_one(course: &Course, exercise: &Exercise, page: &Page) -> Result<String
 
 /// The learner's files, each once.
 fn files_of(twin: &Twin) -> Result<Vec<PathBuf>, CourseError> {
-    let mut files = Vec::new();
-    for exercise in twin.exercises.iter().filter(|exercise| exercise.has_code()) {
-        let file = twin.file_of(exercise)?;
-        if !files.contains(&file) {
-            files.push(file);
-        }
-    }
-    Ok(files)
+    let source = twin.folder.join("src");
+    let files = twin.files()?.into_iter();
+    Ok(files.map(|(file, _)| source.join(file)).collect())
 }
 
 /// Copies files, and the state as it is, to a new folder below `work/backup`.
