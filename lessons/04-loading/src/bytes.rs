@@ -49,6 +49,7 @@ impl FileBytes {
                 advice: "give the path of a file",
             });
         }
+        // ANCHOR: open
         // An empty mapping is an error on Linux.
         if access == Access::Eager || metadata.len() == 0 {
             let mut bytes = Vec::with_capacity(metadata.len() as usize);
@@ -61,6 +62,7 @@ impl FileBytes {
         // another name, and renamed (as `convert` does), which leaves a mapped file as it was.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(unreadable)?;
         Ok(Self::Mapped(map))
+        // ANCHOR_END: open
     }
 }
 

@@ -13,6 +13,7 @@ pub fn correct(file: &[u8]) -> bool {
     })
 }
 
+// ANCHOR: careless
 /// The careless ones, each with what it forgets.
 pub const CARELESS: [(&str, Check); 5] = [
     ("stops after the header", stops_after_the_header),
@@ -61,3 +62,4 @@ fn is_off_by_one(file: &[u8]) -> bool {
 fn takes_short_for_empty(file: &[u8]) -> bool {
     file.len() < 8 || correct(file)
 }
+// ANCHOR_END: careless

@@ -129,6 +129,7 @@ impl Checkpoint {
     pub fn check(&mut self, config: &LlamaConfig) -> Result<()> {
         let mut used = BTreeSet::new();
         let mut names = Vec::new();
+        // ANCHOR: check
         for name in tensor_names(config) {
             let has = |stored: &str| self.places.contains_key(stored);
             let Some(stored) = stored_name(&name, &has) else {
@@ -148,6 +149,7 @@ impl Checkpoint {
             used.insert(stored.clone());
             names.push((name, stored));
         }
+        // ANCHOR_END: check
         let extra = self
             .places
             .keys()

@@ -18,6 +18,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
+// ANCHOR: types
 /// One tensor of a file, checked: `end - begin` is what shape and type need, and `data_begin + end` lies in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -63,6 +64,8 @@ pub struct RawHeader {
     /// The content of each `__metadata__`.
     pub metadata: Vec<BTreeMap<String, String>>,
 }
+
+// ANCHOR_END: types
 
 impl<'de> Deserialize<'de> for RawHeader {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -46,6 +46,7 @@ pub fn load_f32(folder: &Path, plan: LoadPlan) -> Result<Vec<Vec<f32>>> {
         LoadPlan::OneByOne | LoadPlan::Mapped => Access::Mapped,
     };
     let (_, checkpoint) = open_weights(folder, access)?;
+    // ANCHOR: load
     let mut tensors = Vec::new();
     for name in checkpoint.names() {
         let mut values = Vec::new();
@@ -62,6 +63,7 @@ pub fn load_f32(folder: &Path, plan: LoadPlan) -> Result<Vec<Vec<f32>>> {
         }
         tensors.push(values);
     }
+    // ANCHOR_END: load
     Ok(tensors)
 }
 

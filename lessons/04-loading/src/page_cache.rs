@@ -15,6 +15,7 @@ use std::path::Path;
 #[cfg(target_os = "linux")]
 pub fn drop_pages(path: &Path) -> io::Result<()> {
     use std::os::fd::AsRawFd;
+    // ANCHOR: drop
     let file = File::open(path)?;
     file.sync_all()?;
     // SAFETY: the call takes a descriptor that is open until the end of this function, and no pointer. Length 0 means
@@ -24,6 +25,7 @@ pub fn drop_pages(path: &Path) -> io::Result<()> {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
     }
+    // ANCHOR_END: drop
 }
 
 /// Drops a file's pages from the page cache: not on this system.
