@@ -17,13 +17,15 @@
 //!
 //! **Not here.** Generation: [`sample`] is fifteen lines that lesson 05 takes apart. Folders of other makers: lesson 04.
 //!
-//! Read the groups below from top to bottom: text, model, run, measure.
+//! Read the groups below from top to bottom: text, model, run, measure; at the end what the
+//! exercises cost ([`costs`]) and the recording behind a figure of the book ([`trace`]).
 
 pub mod config;
 
 pub mod corpus;
 pub mod exercises;
 pub mod grammar;
+pub mod merges;
 pub mod random;
 pub mod split;
 pub mod tokenizer;
@@ -45,5 +47,8 @@ pub mod eval;
 pub mod metrics;
 pub mod ngram;
 pub mod sample;
+
+pub mod costs;
+pub mod trace;
 
 pub use config::{LlamaConfig, TokenId};
