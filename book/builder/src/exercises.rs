@@ -13,7 +13,7 @@ pub fn table(book: &Workbook, number: &str) -> Result<String, String> {
             lesson.folder
         ));
     }
-    let mut out = "<div class=\"table-wrapper\"><table class=\"exercises\"><thead><tr><th>no.</th><th>exercise, file and function</th><th>kind</th><th>minutes</th><th>difficulty</th><th>command</th></tr></thead><tbody>"
+    let mut out = "<div class=\"table-wrapper\"><table class=\"exercises\"><thead><tr><th>no.</th><th>exercise</th><th>kind</th><th>minutes</th><th>difficulty</th><th>command</th></tr></thead><tbody>"
         .to_owned();
     for exercise in &lesson.course.exercises {
         let place = match exercise.kind.as_str() {

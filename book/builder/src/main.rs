@@ -38,11 +38,12 @@ fn main() -> ExitCode {
     };
     match make::book(&root, &out) {
         Ok(made) => {
+            let page = out.join("index.html");
             println!(
                 "{} pages, {} links checked: {}",
                 made.pages,
                 made.links,
-                out.join("index.html").display()
+                page.strip_prefix(&root).unwrap_or(&page).display()
             );
             ExitCode::SUCCESS
         }
