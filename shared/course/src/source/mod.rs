@@ -1,0 +1,262 @@
+//! Text of exercises: the reference's body, the learner's file as it ships, one function put back, a stand-in for a file that
+//! does not compile.
+//!
+//! Nothing is kept twice: the learner's file is made from the lesson's own source by [`marks`], and what is not written yet is
+//! filled from there as well.
+
+pub mod functions;
+pub mod marks;
+pub mod mirror;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::CourseError;
+use crate::exercise::{Exercise, Kind};
+use crate::twin::Twin;
+use functions::{Function, Parsed};
+use marks::Marked;
+
+/// The file of a module inside a `src` folder: `kernels.rs` or `kernels/mod.rs`, relative to it.
+///
+/// # Errors
+/// When neither exists; the text names both.
+pub fn module_file(source: &Path, modules: &[&str]) -> Result<PathBuf, String> {
+    let stem: PathBuf = modules.iter().collect();
+    let plain = stem.with_extension("rs");
+    let folder = stem.join("mod.rs");
+    let exists = |path: &PathBuf| source.join(path).is_file();
+    match [plain, folder].into_iter().find(exists) {
+        Some(path) => Ok(path),
+        None => Err(format!(
+            "there is neither src/{0}.rs nor src/{0}/mod.rs",
+            modules.join("/")
+        )),
+    }
+}
+
+/// The marks of an exercise in the lesson's own file.
+///
+/// # Errors
+/// When the file can not be read or its marks are wrong.
+pub fn marked(twin: &Twin, exercise: &Exercise) -> Result<Marked, CourseError> {
+    let path = twin.tracked_file_of(exercise)?;
+    marks::find(&read(&path)?, exercise, &twin.shown(&path))
+}
+
+/// The reference's body, without the indentation that all its lines share.
+///
+/// # Errors
+/// As [`marked`].
+pub fn reference_body(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
+    Ok(marks::dedented(&marked(twin, exercise)?.right))
+}
+
+/// The learner's body, whatever stands between the braces of the function, without common indentation. `None` when the
+/// function is not there.
+///
+/// # Errors
+/// When the file can not be read or is no Rust.
+pub fn learner_body(twin: &Twin, exercise: &Exercise) -> Result<Option<String>, CourseError> {
+    let path = twin.file_of(exercise)?;
+    let text = read(&path)?;
+    let parsed = parse(&text, &twin.shown(&path))?;
+    let function = parsed.function(exercise.function_name());
+    Ok(function.map(|function| {
+        let body = text[function.body.clone()].trim_start_matches([' ', '\n', '\r']);
+        let indent = text[..function.body.end - body.len()]
+            .chars()
+            .rev()
+            .take_while(|c| *c == ' ')
+            .count();
+        marks::dedented(&(" ".repeat(indent) + body.trim_end()))
+    }))
+}
+
+/// The learner's file of this exercise as it ships: the lesson's file with every marked body replaced.
+///
+/// # Errors
+/// As [`marked`].
+pub fn shipped_file(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
+    let path = twin.tracked_file_of(exercise)?;
+    let text = read(&path)?;
+    ship(&text, &twin.neighbours(exercise)?, &twin.shown(&path))
+}
+
+/// The same file with a `todo!` in every exercise, mend exercises too.
+///
+/// # Errors
+/// As [`marked`].
+pub fn unwritten_file(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
+    let path = twin.tracked_file_of(exercise)?;
+    let text = read(&path)?;
+    let exercises = twin.neighbours(exercise)?;
+    replace_bodies(&text, &exercises, &twin.shown(&path), |_| None)
+}
+
+/// The lesson's file with every marked body replaced by what the learner begins with, and without anchors.
+///
+/// # Errors
+/// When the marks are wrong.
+pub fn ship(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, CourseError> {
+    replace_bodies(text, exercises, shown, |marked| marked.faulty.clone())
+}
+
+/// The file without anchors, each marked body replaced by `begin` of it, or by its `todo!`.
+fn replace_bodies(
+    text: &str,
+    exercises: &[&Exercise],
+    shown: &str,
+    begin: impl Fn(&Marked) -> Option<String>,
+) -> Result<String, CourseError> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut bodies = Vec::new();
+    for exercise in exercises {
+        bodies.push((*exercise, marks::find(text, exercise, shown)?));
+    }
+    // From the end, so that the numbers of earlier lines stay true.
+    bodies.sort_by_key(|(_, marked)| std::cmp::Reverse(marked.first_line));
+    for (exercise, marked) in bodies {
+        let anchor = &lines[marked.first_line - 1];
+        let indent = anchor[..anchor.len() - anchor.trim_start().len()].to_owned();
+        let begin = match begin(&marked) {
+            Some(faulty) => faulty.lines().map(str::to_owned).collect(),
+            None => vec![format!("{indent}{}", stub(exercise))],
+        };
+        lines.splice(marked.first_line - 1..marked.last_line, begin);
+    }
+    lines.retain(|line| !marks::is_anchor(line));
+    Ok(lines.join("\n") + "\n")
+}
+
+/// What stands for a body that is not written: `todo!("05.1 RMSNorm")`.
+pub fn stub(exercise: &Exercise) -> String {
+    format!("todo!(\"{}\")", exercise.literal())
+}
+
+/// The learner's text with one function as it ships, and everything else byte for byte as it was. A function that is not there is
+/// added at the end.
+///
+/// # Errors
+/// When one of the two texts is no Rust; then only the whole file can be put back.
+pub fn reset_function(
+    learner: &str,
+    shipped: &str,
+    exercise: &Exercise,
+    shown: &str,
+) -> Result<String, CourseError> {
+    let name = exercise.function_name();
+    let fresh = parse(shipped, shown)?;
+    let Some(fresh) = fresh.function(name) else {
+        return Err(CourseError::Marks {
+            path: shown.to_owned(),
+            problem: format!("{}: there is no function {name} in the lesson", exercise.id),
+        });
+    };
+    let parsed = parse(learner, shown)?;
+    let fresh = &shipped[fresh.item.clone()];
+    Ok(match parsed.function(name) {
+        Some(old) => format!(
+            "{}{fresh}{}",
+            &learner[..old.item.start],
+            &learner[old.item.end..]
+        ),
+        None => format!("{}\n\n{fresh}\n", learner.trim_end()),
+    })
+}
+
+/// Whether the `todo!` of this exercise still stands in its body.
+pub fn is_unwritten(function: &Function, exercise: &Exercise) -> bool {
+    let start = format!("{} ", exercise.id);
+    let is_ours = |text: &String| *text == exercise.id || text.starts_with(&start);
+    function.todos.iter().any(is_ours)
+}
+
+/// Whether a mend exercise's body is still the faulty one.
+pub fn is_untouched(function: &Function, exercise: &Exercise, shipped: &Parsed) -> bool {
+    let shipped = shipped.function(exercise.function_name());
+    exercise.kind == Kind::Mend && shipped.is_some_and(|shipped| shipped.code == function.code)
+}
+
+/// A short name of a text, the same on every machine: FNV-1a, 64 bits.
+pub fn hash(text: &str) -> String {
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+    format!("{hash:016x}")
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// When it can not be read.
+pub fn read(path: &Path) -> Result<String, CourseError> {
+    let text = std::fs::read_to_string(path).map_err(CourseError::io(
+        path,
+        "make the file readable, as UTF-8 text",
+    ))?;
+    // Editors on Windows write line ends of two characters; positions are counted with one.
+    Ok(text.replace("\r\n", "\n"))
+}
+
+/// The functions of a file.
+///
+/// # Errors
+/// When it is no Rust, with the line.
+pub fn parse(text: &str, shown: &str) -> Result<Parsed, CourseError> {
+    functions::parse(text).map_err(|error| CourseError::Marks {
+        path: format!("{shown}:{}", error.line),
+        problem: format!("this is no Rust: {}", error.message),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exercise;
+
+    const TRACKED: &str = "//! Two.\n\nuse crate::x;\n\n/// One.\npub fn one(a: u32) -> u32 {\n    assert!(a > 0);\n    // ANCHOR: ex_05_1\n    a + 1\n    // ANCHOR_END: ex_05_1\n}\n\n// ANCHOR: given\n/// Given.\npub fn given() {}\n// ANCHOR_END: given\n\n/// Two.\npub fn two() -> u32 {\n    // ANCHOR: ex_05_2\n    //~ fault 05.2\n    //~ | 1\n    2\n    //~ end\n    // ANCHOR_END: ex_05_2\n}\n";
+    const SHIPPED: &str = "//! Two.\n\nuse crate::x;\n\n/// One.\npub fn one(a: u32) -> u32 {\n    assert!(a > 0);\n    todo!(\"05.1 One\")\n}\n\n/// Given.\npub fn given() {}\n\n/// Two.\npub fn two() -> u32 {\n    1\n}\n";
+
+    fn exercises() -> Vec<Exercise> {
+        let text = "[[exercises]]\nid = \"05.1\"\ntitle = \"One\"\nfunction = \"a::one\"\n[[exercises]]\nid = \"05.2\"\ntitle = \"Two\"\nkind = \"mend\"\nfunction = \"a::two\"\n";
+        exercise::parse(text, "05", "05-x", "course.toml").unwrap()
+    }
+
+    #[test]
+    fn the_learners_file_has_stubs_and_faults_and_no_marks() {
+        let exercises = exercises();
+        let shipped = ship(TRACKED, &[&exercises[0], &exercises[1]], "a.rs").unwrap();
+        assert_eq!(shipped, SHIPPED);
+        let parsed = functions::parse(SHIPPED).unwrap();
+        assert!(is_unwritten(parsed.function("one").unwrap(), &exercises[0]));
+        assert!(is_untouched(
+            parsed.function("two").unwrap(),
+            &exercises[1],
+            &parsed
+        ));
+    }
+
+    #[test]
+    fn one_function_is_put_back_and_the_rest_stays() {
+        let [one, _] = <[Exercise; 2]>::try_from(exercises()).unwrap();
+        let learner =
+            SHIPPED.replace("todo!(\"05.1 One\")", "a  -  1") + "\n// mine\nfn helper() {}\n";
+        let reset = reset_function(&learner, SHIPPED, &one, "a.rs").unwrap();
+        assert_eq!(reset, SHIPPED.to_owned() + "\n// mine\nfn helper() {}\n");
+        let without = reset_function("//! Mine.\n", SHIPPED, &one, "a.rs").unwrap();
+        assert!(
+            without.starts_with("//! Mine.\n\n/// One.\npub fn one"),
+            "{without}"
+        );
+        let error = reset_function("fn (", SHIPPED, &one, "a.rs").unwrap_err();
+        assert!(
+            error.to_string().starts_with("a.rs:1: this is no Rust"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_hash_is_the_same_everywhere() {
+        assert_eq!(hash(""), "cbf29ce484222325");
+        assert_eq!(hash("a"), "af63dc4c8601ec8c");
+    }
+}

@@ -1,0 +1,203 @@
+//! The twin's `lib.rs`: the lesson's, line for line, with a path in front of each module and a `todo!` that fills what is not
+//! written.
+//!
+//! A module that holds exercises is found where it always is, so that it is the learner's file. Every other module has the
+//! path of the lesson's file. A module on the way to a deeper exercise (`exercises/mod.rs`) is generated like `lib.rs`.
+
+use std::path::{Path, PathBuf};
+
+use syn::Item;
+use syn::spanned::Spanned;
+
+use super::{Owner, Twin, path_from};
+use crate::error::CourseError;
+use crate::exercise::{Exercise, Kind};
+use crate::source::{self, functions, marks};
+
+/// Writes `src/lib.rs`, the modules on the way to exercises, and the bodies that stand in for unwritten ones.
+///
+/// # Errors
+/// When a source or a mark is wrong, or a file can not be written.
+pub fn write(twin: &Twin) -> Result<(), CourseError> {
+    for exercise in twin.coded() {
+        let marked = source::marked(twin, exercise)?;
+        let body = match twin.owner {
+            Owner::Learner => format!("{{\n{}}}\n", marked.right),
+            Owner::Verify => switched(twin, exercise, &marked)?,
+        };
+        let path = twin.folder.join(format!(".fill/{}.rs", exercise.id));
+        super::write(&path, &body)?;
+    }
+    let text = generated(twin, Path::new("lib.rs"), &[])?;
+    let first = first_item(&text, twin)?;
+    let text = format!("{}{}{}", &text[..first], macros(twin)?, &text[first..]);
+    super::write(&twin.folder.join("src/lib.rs"), &text)
+}
+
+/// The lesson's file `relative` with a path for each of its modules. `above` are the names of the modules down to this one.
+fn generated(twin: &Twin, relative: &Path, above: &[String]) -> Result<String, CourseError> {
+    let path = twin.lesson.join("src").join(relative);
+    let mut text = source::read(&path)?;
+    let here = twin.folder.join("src").join(relative);
+    let here = here.parent().unwrap_or(&twin.folder).to_path_buf();
+    let mut attributes: Vec<(usize, String)> = Vec::new();
+    for (name, at) in modules(&text, &twin.shown(&path))? {
+        let mut names = above.to_vec();
+        names.push(name);
+        let parts: Vec<&str> = names.iter().map(String::as_str).collect();
+        let file = source::module_file(&twin.lesson.join("src"), &parts).map_err(|problem| {
+            CourseError::Marks {
+                path: twin.shown(&path),
+                problem,
+            }
+        })?;
+        let tracked = twin.lesson.join("src").join(&file);
+        if twin.coded().any(|exercise| exercise.modules() == parts) {
+            let stand_in = twin.folder.join(".fallback").join(&file);
+            let stand_in = path_from(&here, &stand_in, &twin.root);
+            attributes.push((
+                at,
+                format!("#[cfg_attr(feature = \"fallback\", path = \"{stand_in}\")] "),
+            ));
+        } else if is_on_the_way(twin, &names) || has_modules_aside(&file, &tracked, twin)? {
+            let text = generated(twin, &file, &names)?;
+            super::write(&twin.folder.join("src").join(&file), &text)?;
+        } else {
+            let tracked = path_from(&here, &tracked, &twin.root);
+            attributes.push((at, format!("#[path = \"{tracked}\"] ")));
+        }
+    }
+    for (at, attribute) in attributes.into_iter().rev() {
+        text.insert_str(at, &attribute);
+    }
+    Ok(text)
+}
+
+fn is_on_the_way(twin: &Twin, names: &[String]) -> bool {
+    twin.coded().any(|exercise| {
+        let modules = exercise.modules();
+        modules.len() > names.len() && modules.iter().zip(names).all(|(a, b)| a == b)
+    })
+}
+
+/// `x.rs` with modules in a folder `x/`: a path would make them look elsewhere.
+fn has_modules_aside(file: &Path, tracked: &Path, twin: &Twin) -> Result<bool, CourseError> {
+    if file.ends_with("mod.rs") {
+        return Ok(false);
+    }
+    Ok(!modules(&source::read(tracked)?, &twin.shown(tracked))?.is_empty())
+}
+
+/// The modules that a file declares and does not contain: name and the byte in front of `pub mod`.
+fn modules(text: &str, shown: &str) -> Result<Vec<(String, usize)>, CourseError> {
+    let file = syn::parse_file(text).map_err(|error| CourseError::Marks {
+        path: format!("{shown}:{}", error.span().start().line),
+        problem: format!("this is no Rust: {error}"),
+    })?;
+    let mut found = Vec::new();
+    for item in &file.items {
+        let Item::Mod(item) = item else { continue };
+        let has_path = item
+            .attrs
+            .iter()
+            .any(|attribute| attribute.path().is_ident("path"));
+        if item.content.is_some() || has_path {
+            continue;
+        }
+        let at = match item.vis {
+            syn::Visibility::Inherited => item.mod_token.span.byte_range().start,
+            _ => item.vis.span().byte_range().start,
+        };
+        found.push((item.ident.to_string(), at));
+    }
+    Ok(found)
+}
+
+/// The byte where the first item begins, its documentation included.
+fn first_item(text: &str, twin: &Twin) -> Result<usize, CourseError> {
+    let shown = || twin.shown(&twin.lesson.join("src/lib.rs"));
+    let file = syn::parse_file(text).map_err(|error| CourseError::Marks {
+        path: format!("{}:{}", shown(), error.span().start().line),
+        problem: format!("this is no Rust: {error}"),
+    })?;
+    let first = file.items.first().ok_or_else(|| CourseError::Marks {
+        path: shown(),
+        problem: "the library has no modules".to_owned(),
+    })?;
+    Ok(first.span().byte_range().start)
+}
+
+/// The `todo!` of the twin, on one line.
+fn macros(twin: &Twin) -> Result<String, CourseError> {
+    let mut arms = String::new();
+    for exercise in twin.coded() {
+        for literal in literals(twin, exercise)? {
+            arms += &format!(
+                "({literal:?}) => {{ return include!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/.fill/{}.rs\")) }}; ",
+                exercise.id
+            );
+        }
+    }
+    let rest = "($($other:tt)*) => { ::core::todo!($($other)*) };";
+    Ok(match twin.owner {
+        Owner::Learner => format!("#[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} "),
+        Owner::Verify => format!(
+            "#[cfg(not(feature = \"stubs\"))] #[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} {SWITCH} "
+        ),
+    })
+}
+
+/// Which body is switched to what: read once from the environment.
+const SWITCH: &str = "#[doc(hidden)] pub mod course_switch { \
+    static MODE: std::sync::OnceLock<String> = std::sync::OnceLock::new(); \
+    #[doc(hidden)] pub fn is(mode: &str) -> bool { *MODE.get_or_init(|| std::env::var(\"COURSE_SWITCH\").unwrap_or_default()) == *mode } }";
+
+/// The texts of `todo!` that mean this exercise: today's, and the one in the learner's file, which may be from before a title changed.
+fn literals(twin: &Twin, exercise: &Exercise) -> Result<Vec<String>, CourseError> {
+    let mut found = vec![exercise.literal()];
+    if let Ok(text) = source::read(&twin.file_of(exercise)?)
+        && let Ok(parsed) = functions::parse(&text)
+        && let Some(function) = parsed.function(exercise.function_name())
+    {
+        let start = format!("{} ", exercise.id);
+        for text in &function.todos {
+            if text.starts_with(&start) && !found.contains(text) {
+                found.push(text.clone());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The body that `verify` builds: the reference's, unless the environment asks for another one.
+///
+/// | `COURSE_SWITCH` | the body |
+/// |---|---|
+/// | not set | the reference's |
+/// | `stub 05.1` | panics, as the learner's file does before it is written |
+/// | `fault 05.5` | the faulty one, as it ships (mend) |
+/// | `empty 04.5` | returns the emptiest value of its type (catch) |
+fn switched(
+    twin: &Twin,
+    exercise: &Exercise,
+    marked: &marks::Marked,
+) -> Result<String, CourseError> {
+    let id = &exercise.id;
+    let mut body = format!(
+        "{{\n    if crate::course_switch::is(\"stub {id}\") {{ ::core::panic!(\"not yet implemented: {id}\") }}\n"
+    );
+    if let Some(faulty) = &marked.faulty {
+        body += &format!(
+            "    if crate::course_switch::is(\"fault {id}\") {{ return {{\n{faulty}    }} }}\n"
+        );
+    }
+    if exercise.kind == Kind::Catch {
+        let path: PathBuf = twin.tracked_file_of(exercise)?;
+        let parsed = source::parse(&source::read(&path)?, &twin.shown(&path))?;
+        let empty = parsed
+            .function(exercise.function_name())
+            .map_or("()", |function| function.empty);
+        body += &format!("    if crate::course_switch::is(\"empty {id}\") {{ return {empty} }}\n");
+    }
+    Ok(body + &marked.right + "}\n")
+}

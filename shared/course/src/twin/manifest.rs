@@ -1,0 +1,276 @@
+//! The manifests of the twins: a workspace of its own with the root's settings, and one package a lesson.
+//!
+//! The settings are the root's so that what both workspaces need is built once: profiles, versions, the lock file and the target
+//! folder. The lock file names the twins from the start, so that cargo has nothing to resolve and needs no network.
+
+use std::path::Path;
+
+use toml::{Table, Value};
+
+use super::{Owner, Twin, path_from};
+use crate::error::CourseError;
+use crate::source;
+
+const NOTE: &str = "# Written by `cargo course`; it is written anew by every command.\n";
+
+/// Writes the manifests of the workspace and of this twin. `members` are the numbers of all lessons in the workspace.
+///
+/// # Errors
+/// When the root's or the lesson's manifest is not what is expected, or a file can not be written.
+pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
+    let root = read(&twin.root.join("Cargo.toml"), twin)?;
+    let package = read(&twin.lesson.join("Cargo.toml"), twin)?;
+    let work = workspace(twin, root, members);
+    write_table(&twin.work.join("Cargo.toml"), &work)?;
+    write_table(
+        &twin.folder.join("Cargo.toml"),
+        &self::package(twin, package),
+    )?;
+    write_lock(twin, members)?;
+    let target = path_from(&twin.work, &twin.root.join("target"), &twin.root);
+    let config = format!("{NOTE}[build]\ntarget-dir = \"{target}\"\n");
+    super::write(&twin.work.join(".cargo/config.toml"), &config)?;
+    if has_costs(twin) {
+        super::write(&twin.folder.join("examples/costs.rs"), &costs(twin))?;
+    }
+    Ok(())
+}
+
+/// Whether the lesson has tasks to compare costs with.
+pub fn has_costs(twin: &Twin) -> bool {
+    twin.lesson.join("src/costs.rs").is_file() || twin.lesson.join("src/costs/mod.rs").is_file()
+}
+
+/// The name of the library.
+pub fn library(twin: &Twin) -> Result<String, CourseError> {
+    let manifest = read(&twin.lesson.join("Cargo.toml"), twin)?;
+    let name = manifest.get("lib").and_then(|lib| lib.get("name"));
+    let package = format!("lesson{}", twin.number);
+    Ok(name
+        .and_then(Value::as_str)
+        .map_or(package, ToOwned::to_owned))
+}
+
+fn read(path: &Path, twin: &Twin) -> Result<Table, CourseError> {
+    let text = source::read(path)?;
+    text.parse().map_err(|error: toml::de::Error| {
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        CourseError::Twin {
+            problem: format!("{}:{line}: {}", twin.shown(path), error.message()),
+            action: "restore the file with git".to_owned(),
+        }
+    })
+}
+
+fn write_table(path: &Path, table: &Table) -> Result<(), CourseError> {
+    let text = toml::to_string(table).expect("a manifest that was read can be written");
+    super::write(path, &format!("{NOTE}{text}"))
+}
+
+/// The root's manifest for the twins: other members, the same everything else.
+fn workspace(twin: &Twin, mut root: Table, members: &[String]) -> Table {
+    let names: Vec<Value> = members
+        .iter()
+        .map(|number| Value::String(format!("lesson{number}")))
+        .collect();
+    if let Some(Value::Table(workspace)) = root.get_mut("workspace") {
+        workspace.insert("members".into(), Value::Array(names));
+        workspace.remove("exclude");
+        workspace.remove("default-members");
+        if let Some(Value::Table(dependencies)) = workspace.get_mut("dependencies") {
+            for (_, dependency) in dependencies.iter_mut() {
+                move_path(dependency, &twin.root, &twin.work, &twin.root);
+            }
+        }
+    }
+    if let Some(Value::Table(profiles)) = root.get_mut("profile") {
+        for (_, profile) in profiles.iter_mut() {
+            if let Some(Value::Table(packages)) = profile.get_mut("package") {
+                for_twins(twin, packages, members);
+            }
+        }
+    }
+    root
+}
+
+/// What a profile says about a lesson holds for its twin too; what it says about packages that the twins do not need is
+/// left out, because cargo warns of it.
+fn for_twins(twin: &Twin, packages: &mut Table, members: &[String]) {
+    let named: Vec<String> = packages
+        .keys()
+        .filter(|name| *name != "*" && !name.starts_with("build"))
+        .cloned()
+        .collect();
+    for name in named {
+        let number = name.strip_prefix("lesson").unwrap_or_default().to_owned();
+        let settings = packages[&name].clone();
+        if members.contains(&number) {
+            packages.insert(twin_package(twin.owner, &number), settings);
+        } else if !members.iter().any(|member| *member > number) || number.is_empty() {
+            packages.remove(&name);
+        }
+    }
+}
+
+fn twin_package(owner: Owner, number: &str) -> String {
+    match owner {
+        Owner::Learner => format!("my-lesson{number}"),
+        Owner::Verify => format!("verify-lesson{number}"),
+    }
+}
+
+/// The lesson's manifest for its twin.
+fn package(twin: &Twin, mut manifest: Table) -> Table {
+    let name = twin.package();
+    if let Some(Value::Table(package)) = manifest.get_mut("package") {
+        package.insert("name".into(), Value::String(name.clone()));
+        package.remove("default-run");
+        for key in ["autobins", "autotests", "autoexamples", "autobenches"] {
+            package.insert(key.into(), Value::Boolean(false));
+        }
+    }
+    for key in ["bin", "test", "example", "bench", "features"] {
+        manifest.remove(key);
+    }
+    for key in ["dependencies", "dev-dependencies"] {
+        if let Some(Value::Table(dependencies)) = manifest.get_mut(key) {
+            for (_, dependency) in dependencies.iter_mut() {
+                move_path(dependency, &twin.lesson, &twin.folder, &twin.root);
+            }
+        }
+    }
+    let tracked = |file: &str| path_from(&twin.folder, &twin.lesson.join(file), &twin.root);
+    let dependencies = manifest
+        .entry("dependencies")
+        .or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(dependencies) = dependencies {
+        let reference = table([
+            ("package", format!("lesson{}", twin.number)),
+            ("path", tracked("")),
+        ]);
+        dependencies.insert("reference".into(), Value::Table(reference));
+    }
+    let features = Table::from_iter([
+        ("fallback".to_owned(), Value::Array(Vec::new())),
+        ("stubs".to_owned(), Value::Array(Vec::new())),
+    ]);
+    manifest.insert("features".into(), Value::Table(features));
+    let library = manifest
+        .entry("lib")
+        .or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(library) = library {
+        library.insert("path".into(), Value::String("src/lib.rs".into()));
+        library.insert("doctest".into(), Value::Boolean(false));
+        library.insert("test".into(), Value::Boolean(false));
+    }
+    if twin.owner == Owner::Learner && twin.lesson.join("src/main.rs").is_file() {
+        let mut binary = table([("name", name.clone()), ("path", tracked("src/main.rs"))]);
+        binary.insert("test".into(), Value::Boolean(false));
+        manifest.insert("bin".into(), Value::Array(vec![Value::Table(binary)]));
+    }
+    // Examples, because cargo builds the binary for the sake of an integration test, and the story is the slowest part.
+    let mut tests = table([
+        ("name", format!("{name}-exercises")),
+        ("path", tracked("tests/exercises.rs")),
+    ]);
+    tests.insert("test".into(), Value::Boolean(true));
+    let mut examples = vec![Value::Table(tests)];
+    if has_costs(twin) {
+        let mut costs = table([
+            ("name", format!("{name}-costs")),
+            ("path", "examples/costs.rs".to_owned()),
+        ]);
+        costs.insert("test".into(), Value::Boolean(true));
+        costs.insert("harness".into(), Value::Boolean(false));
+        examples.push(Value::Table(costs));
+    }
+    manifest.insert("example".into(), Value::Array(examples));
+    manifest
+}
+
+fn table<const N: usize>(entries: [(&str, String); N]) -> Table {
+    entries
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), Value::String(value)))
+        .collect()
+}
+
+/// A dependency's path, as seen from another folder.
+fn move_path(dependency: &mut Value, from: &Path, to: &Path, root: &Path) {
+    if let Some(Value::String(path)) = dependency.get_mut("path") {
+        *path = path_from(to, &from.join(path.as_str()), root);
+    }
+}
+
+/// The program that compares costs.
+fn costs(twin: &Twin) -> String {
+    let library = library(twin).unwrap_or_default();
+    format!(
+        "//! Written by `cargo course`: the costs of this lesson's exercises, yours against the reference's.\n\n\
+         #[global_allocator]\n\
+         static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();\n\n\
+         fn main() -> std::process::ExitCode {{\n    \
+         lab::cost::main(\"{}\", {library}::costs::tasks, reference::costs::tasks)\n}}\n",
+        twin.number
+    )
+}
+
+/// The root's lock file with the twins in it. It is written only when the root's one changed or a twin came, because cargo
+/// leaves out of it what the twins do not need.
+fn write_lock(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
+    let root = source::read(&twin.root.join("Cargo.lock")).unwrap_or_default();
+    let lock = with_twins(&root, twin.owner, members);
+    let mark = twin.work.join(".cargo/lock-of-root");
+    let path = twin.work.join("Cargo.lock");
+    let hash = source::hash(&lock);
+    if path.is_file() && std::fs::read_to_string(&mark).is_ok_and(|found| found.trim() == hash) {
+        return Ok(());
+    }
+    super::write(&path, &lock)?;
+    super::write(&mark, &(hash + "\n"))
+}
+
+fn with_twins(lock: &str, owner: Owner, members: &[String]) -> String {
+    let mut out = lock.trim_end().to_owned();
+    for number in members {
+        let lesson = format!("lesson{number}");
+        let is_it = |block: &&str| block.contains(&format!("\nname = \"{lesson}\"\n"));
+        let Some(block) = lock.split("\n\n").find(is_it) else {
+            continue;
+        };
+        let renamed = block.trim_end().replacen(
+            &format!("name = \"{lesson}\""),
+            &format!("name = \"{}\"", twin_package(owner, number)),
+            1,
+        );
+        let mut names: Vec<String> = renamed
+            .lines()
+            .filter_map(|line| line.strip_prefix(" \"")?.strip_suffix("\","))
+            .map(ToOwned::to_owned)
+            .collect();
+        names.push(lesson);
+        names.sort();
+        let head: Vec<&str> = renamed
+            .lines()
+            .take_while(|line| !line.starts_with("dependencies"))
+            .collect();
+        let list: String = names.iter().map(|name| format!(" \"{name}\",\n")).collect();
+        out += &format!("\n\n{}\ndependencies = [\n{list}]", head.join("\n"));
+    }
+    out + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_file_names_the_twin_with_what_the_lesson_needs() {
+        let lock = "version = 4\n\n[[package]]\nname = \"lesson05\"\nversion = \"0.1.0\"\ndependencies = [\n \"lab\",\n \"half\",\n]\n";
+        let with = with_twins(lock, Owner::Learner, &["05".to_owned(), "07".to_owned()]);
+        assert!(with.ends_with("[[package]]\nname = \"my-lesson05\"\nversion = \"0.1.0\"\ndependencies = [\n \"half\",\n \"lab\",\n \"lesson05\",\n]\n"), "{with}");
+        assert!(!with.contains("lesson07"));
+    }
+}
