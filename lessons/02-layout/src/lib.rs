@@ -18,6 +18,7 @@
 //! | [`pool`] | the threads that all later lessons use |
 //! | [`convert`] | bf16 widened in and out of the loop (claim T3) |
 //! | [`probe`], [`company`] | the machine's measured limits; other libraries to race with |
+//! | [`costs`] | what one call of each exercise costs, counted |
 //!
 //! **Imported:** nothing but the standard library; `ndarray` and the `gemm` crate only race for company.
 //!
@@ -52,3 +53,5 @@ pub mod pool;
 pub mod company;
 pub mod convert;
 pub mod probe;
+
+pub mod costs;

@@ -56,6 +56,12 @@ impl Cache {
         }
     }
 
+    /// Empties the cache and sets the counts to zero, without a new allocation.
+    pub fn clear(&mut self) {
+        self.sets.iter_mut().for_each(Vec::clear);
+        (self.reads, self.lines, self.runs, self.last) = (0, 0, 0, None);
+    }
+
     /// Reads so far.
     pub fn reads(&self) -> u64 {
         self.reads

@@ -1,8 +1,10 @@
 //! Allocations are counted for the whole process, so all that is said about them stands in one test, alone in its process.
 
-use half::bf16;
+mod common;
+
+use common::{STEPS, converting, numbers};
 use lab::ledger::measure;
-use layout::convert::{Conversion, Weights};
+use layout::convert::Conversion;
 use layout::gemm::{MatMut, MatRef, Write, gemm};
 use layout::layout::Layout;
 use layout::packed::PackedMatrix;
@@ -10,10 +12,6 @@ use layout::pool::Pool;
 
 #[global_allocator]
 static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
-
-fn numbers(n: usize) -> Vec<f32> {
-    (0..n).map(|i| (i * 37 % 101) as f32 / 50.0 - 1.0).collect()
-}
 
 #[test]
 fn allocations_are_where_the_lesson_says() {
@@ -62,26 +60,14 @@ fn products_allocate_nothing_after_the_first_calls() {
 }
 
 fn only_converting_in_the_loop_allocates_at_each_step() {
-    let (out, inner, rows) = (64, 96, 3);
-    let stored: Vec<bf16> = numbers(out * inner)
-        .into_iter()
-        .map(bf16::from_f32)
-        .collect();
-    let (weights, pool, x) = (
-        Weights::new(&stored, out, inner),
-        Pool::new(1),
-        numbers(rows * inner),
-    );
-    let mut y = vec![0.0; rows * out];
-    let mut allocations = |conversion| {
-        weights.step(conversion, &pool, &x, rows, &mut y);
-        measure(|| (0..10).for_each(|_| weights.step(conversion, &pool, &x, rows, &mut y)))
-            .1
-            .allocations
-    };
-    assert_eq!(allocations(Conversion::EachStep), 10);
-    assert_eq!(allocations(Conversion::OnceBefore), 0);
-    assert_eq!(allocations(Conversion::InRegisters), 0);
+    let [each, once, registers] = converting([
+        Conversion::EachStep,
+        Conversion::OnceBefore,
+        Conversion::InRegisters,
+    ]);
+    assert_eq!(each.allocations, STEPS);
+    assert_eq!(once.allocations, 0);
+    assert_eq!(registers.allocations, 0);
 }
 
 /// Views move nothing: making one costs a few small lists, whatever the size of the tensor.

@@ -1,9 +1,12 @@
 //! The lesson's claims as counts: multiply-adds, cache lines and bytes. Nothing here looks at a clock. Allocations, which are counted for
 //! a whole process, have a test binary of their own (`allocations.rs`).
 
+mod common;
+
+use common::{INNER, OUT, STEPS, converting, numbers};
 use half::bf16;
 use lab::ledger::measure;
-use layout::convert::{Conversion, Weights};
+use layout::convert::Conversion;
 use layout::gemm::MatRef;
 use layout::grid::Counted;
 use layout::ladder::{self, Ladder, Rung};
@@ -11,10 +14,6 @@ use layout::lines::Cache;
 use layout::packed::PackedMatrix;
 use layout::pool::Pool;
 use std::cell::RefCell;
-
-fn numbers(n: usize) -> Vec<f32> {
-    (0..n).map(|i| (i * 37 % 101) as f32 / 50.0 - 1.0).collect()
-}
 
 /// The lesson's question: the work is equal, only the time is not.
 #[test]
@@ -145,30 +144,15 @@ fn runs_of_whole_lines_fetch_equal_lines_but_not_equal_runs() {
 /// T3: converting in the loop moves bytes at each step; before the loop, or in registers, it does not.
 #[test]
 fn converting_in_the_loop_moves_bytes_at_each_step() {
-    let (out, inner, rows) = (64, 96, 3);
-    let stored: Vec<bf16> = numbers(out * inner)
-        .into_iter()
-        .map(bf16::from_f32)
-        .collect();
-    let (weights, pool, x) = (
-        Weights::new(&stored, out, inner),
-        Pool::new(1),
-        numbers(rows * inner),
-    );
-    let mut y = vec![0.0; rows * out];
-    let mut step = |conversion| {
-        weights.step(conversion, &pool, &x, rows, &mut y);
-        measure(|| (0..10).for_each(|_| weights.step(conversion, &pool, &x, rows, &mut y))).1
-    };
-    let (each, once, registers) = (
-        step(Conversion::EachStep),
-        step(Conversion::OnceBefore),
-        step(Conversion::InRegisters),
-    );
-    let weights = (out * inner) as u64;
-    assert_eq!(each.bytes_read - once.bytes_read, 10 * 2 * weights);
-    assert_eq!(each.bytes_written - once.bytes_written, 10 * 4 * weights);
-    assert_eq!(once.bytes_read - registers.bytes_read, 10 * 2 * weights);
+    let [each, once, registers] = converting([
+        Conversion::EachStep,
+        Conversion::OnceBefore,
+        Conversion::InRegisters,
+    ]);
+    let weights = (OUT * INNER) as u64;
+    assert_eq!(each.bytes_read - once.bytes_read, STEPS * 2 * weights);
+    assert_eq!(each.bytes_written - once.bytes_written, STEPS * 4 * weights);
+    assert_eq!(once.bytes_read - registers.bytes_read, STEPS * 2 * weights);
 }
 
 #[test]
@@ -192,4 +176,20 @@ fn a_product_reads_its_weights_once_for_all_rows() {
             assert_eq!(ledger.multiply_adds, (rows * out * inner) as u64);
         }
     }
+}
+
+/// What the blocked loop's exercise is compared by: each line of the weights once, each number of x once for a block of columns.
+#[test]
+fn the_cost_of_the_blocked_loop_is_counted() {
+    let tasks = layout::costs::tasks();
+    let mut ledgers = tasks
+        .into_iter()
+        .filter(|task| task.exercise == "02.3")
+        .map(|mut task| measure(|| (task.work)()).1);
+    let fetched = ledgers.next().expect("the first of two");
+    assert_eq!(fetched.get("lines_of_b"), 64 * 512 / 16);
+    assert_eq!(fetched.get("loads_of_b"), 12 * 64 * 512);
+    assert_eq!(fetched.get("loads_of_a"), 12 * 64);
+    let run = ledgers.next().expect("the second");
+    assert_eq!(run.multiply_adds, 16 * 256 * 1024);
 }

@@ -228,7 +228,7 @@ mod ex_02_3_blocked_loop {
     /// A fused multiply-add rounds once, `sum + a * b` twice.
     #[test]
     fn a_product_is_not_rounded_before_it_is_added() {
-        let x = 1.0 + f32::EPSILON;
+        let x = 1.0 + 1.0 / 4096.0;
         let (c, ..) = product(&[-1.0, x], &[1.0, x], (1, 2, 1), (2, 1), vec![0.0; 1]);
         let expected = x.mul_add(x, -1.0);
         assert!(
@@ -397,7 +397,7 @@ mod ex_02_5_mend_the_tail {
     /// A product that is rounded before it is added has other bits than the rest of the lesson.
     #[test]
     fn the_tail_is_fused_like_the_body() {
-        let (x, start) = (1.0 + f32::EPSILON, -1.0f32);
+        let (x, start) = (1.0 + 1.0 / 4096.0, -1.0f32);
         let mut sums = vec![start; 17];
         add_scaled(&mut sums, x, &[x; 17]);
         let expected = x.mul_add(x, start);
