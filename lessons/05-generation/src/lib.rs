@@ -9,7 +9,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`kernels`] | norm, rotary embedding, attention, gate: free functions on slices |
-//! | [`lanes`] | the four inner loops below them, the same bits on every instruction set |
+//! | [`lanes`] | the inner loops below them, the same bits on every instruction set |
 //! | [`linear`], [`weights`], [`state`] | what is read, and what is written |
 //! | [`rope`], [`rows`] | the table of angles; rows shared out to threads |
 //! | [`forward`] | tokens to logits |
@@ -19,6 +19,7 @@
 //! | [`work`], [`roofline`] | multiply-adds and bytes, counted from shapes; how near to the machine's limits |
 //! | [`walk`], [`candidates`] | one layer with every number in between; what the model could have said instead |
 //! | [`eval`] | lesson 03's metrics for any model folder |
+//! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: matrix products and threads from `layout`, sizes and token ids from `training`, files and tokenizer from `loading`.
 //!
@@ -47,6 +48,7 @@ pub mod candidates;
 pub mod chat;
 pub mod model;
 
+pub mod costs;
 pub mod eval;
 pub mod roofline;
 pub mod walk;
