@@ -212,6 +212,29 @@ fn the_mix_is_as_asked_and_other_seeds_give_other_text() {
     );
 }
 
+/// Recitals stand in place of some of the first story windows; every other window is what it would be without them.
+#[test]
+fn recitals_take_their_share_of_the_first_story_windows() {
+    let with = StreamOptions {
+        recital_share: 0.5,
+        recital_windows: 40,
+        ..StreamOptions::default()
+    };
+    let with = windows(&mut small_stream(with), 100, 129);
+    let without = small_stream(StreamOptions::default());
+    let mut seen = 0;
+    for (number, window) in with.iter().enumerate() {
+        let mut plain = Vec::new();
+        without.window(number as u64, 129, &mut plain);
+        let (is_story, index) = without.source(number as u64);
+        let is_recital = tokenizer().decode(window).contains("Say it again: ");
+        assert_eq!(is_recital, *window != plain, "window {number}");
+        assert!(!is_recital || (is_story && index < 40), "window {number}");
+        seen += usize::from(is_recital);
+    }
+    assert_eq!(seen, 20, "half of 40");
+}
+
 /// Claim D1, the training side: shuffled means that neighbours in the text are not neighbours in the stream.
 #[test]
 fn training_reads_the_books_shuffled_and_anew_in_each_epoch() {
