@@ -70,6 +70,14 @@ const overflowing = () => {
     return `${document.documentElement.scrollWidth} px wide on ${width}: ${what}`;
 };
 
+/** Buttons and choices that stand out of their figure. */
+const outOfFigure = () => [...document.querySelectorAll("figure.interactive")].flatMap((figure) => {
+    const right = figure.getBoundingClientRect().right + 1;
+    const parts = [...figure.querySelectorAll(".figure-controls *, .figure-stepper *")];
+    const wide = parts.find((part) => part.getBoundingClientRect().right > right);
+    return wide ? [`figure ${figure.dataset.figure}: <${wide.tagName.toLowerCase()}> runs over its edge`] : [];
+});
+
 /** Steps a figure to its end and back with the arrow keys; its sentence must change at each step. */
 async function stepThrough(figure, look, path) {
     const name = await figure.getAttribute("data-figure");
@@ -133,6 +141,7 @@ for (const look of looks) {
         opened += 1;
         const wide = await page.evaluate(overflowing);
         if (wide) problem(look, path, wide);
+        for (const text of await page.evaluate(outOfFigure)) problem(look, path, text);
         const theme = await page.evaluate(() => document.documentElement.className);
         if (theme.includes("navy") !== (settings.colorScheme === "dark")) problem(look, path, `is drawn as ${theme}`);
         const isPaper = path.endsWith("print.html");

@@ -41,12 +41,12 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
         }
     }
     let mut count = 0;
-    // The print page repeats all others: what is wrong there only is said last, and only when nothing else is.
-    let is_print = |file: &Path| file.ends_with("print.html");
+    // The print page repeats all others and the index the first one: what is wrong there is said only when nothing else is.
+    let repeats = |file: &Path| file.ends_with("print.html") || file == out.join("index.html");
     let mut order: Vec<(&PathBuf, &Page)> = pages.iter().collect();
-    order.sort_by_key(|(file, _)| is_print(file));
+    order.sort_by_key(|(file, _)| repeats(file));
     for (file, page) in order {
-        if is_print(file) && !problems.is_empty() {
+        if repeats(file) && !problems.is_empty() {
             continue;
         }
         let shown = file
@@ -131,7 +131,7 @@ fn follow(
         normal(&file.parent().unwrap_or(out).join(decoded(path)))
     };
     if !to.is_file() {
-        let hint = if path.ends_with(".md") {
+        let hint = if path.ends_with(".html") || path.ends_with(".md") {
             "; is it in SUMMARY.md?"
         } else {
             ""
