@@ -5,6 +5,7 @@ use loading::LoadError;
 /// Why nothing, or nothing more, was generated.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
+    // ANCHOR: prompt
     /// There is nothing to continue.
     #[error("the prompt is empty: expected at least one token; give some text with --prompt")]
     EmptyPrompt,
@@ -18,6 +19,7 @@ pub enum GenerateError {
         /// The model's context.
         max_seq_len: usize,
     },
+    // ANCHOR_END: prompt
     /// A token id that has no embedding.
     #[error(
         "token id {token_id}: expected an id below {vocab_size}, the model's vocabulary; the tokenizer belongs to another model"
