@@ -43,6 +43,7 @@ impl Weights {
     /// # Panics
     /// If a slice has another length.
     pub fn step(&self, conversion: Conversion, pool: &Pool, x: &[f32], rows: usize, y: &mut [f32]) {
+        // ANCHOR: step
         match conversion {
             Conversion::EachStep => {
                 let widened = self.stored.widened();
@@ -55,5 +56,6 @@ impl Weights {
             Conversion::OnceBefore => self.widened.matmul(pool, x, rows, y),
             Conversion::InRegisters => self.stored.matmul(pool, x, rows, y),
         }
+        // ANCHOR_END: step
     }
 }

@@ -5,6 +5,7 @@ use crate::gemm::MatRef;
 use crate::lines::Cache;
 use std::cell::RefCell;
 
+// ANCHOR: grid
 /// Read access to a matrix.
 pub trait Grid {
     /// Number of rows.
@@ -28,6 +29,7 @@ pub trait Grid {
         }
     }
 }
+// ANCHOR_END: grid
 
 /// Any strides: each element is looked up by itself.
 impl Grid for MatRef<'_> {

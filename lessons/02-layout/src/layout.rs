@@ -70,6 +70,7 @@ impl Layout {
             + 1
     }
 
+    // ANCHOR: place
     /// Place of an element.
     ///
     /// # Panics
@@ -87,6 +88,7 @@ impl Layout {
                 .map(|(i, stride)| i * stride)
                 .sum::<usize>()
     }
+    // ANCHOR_END: place
 
     /// Axis `i` of the result is axis `order[i]` of this layout ([`exercises::permute`]).
     ///

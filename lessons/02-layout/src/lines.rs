@@ -36,6 +36,7 @@ impl Default for Cache {
 }
 
 impl Cache {
+    // ANCHOR: read
     /// Reads four bytes at this address.
     pub fn read(&mut self, address: usize) {
         self.reads += 1;
@@ -55,6 +56,7 @@ impl Cache {
             }
         }
     }
+    // ANCHOR_END: read
 
     /// Empties the cache and sets the counts to zero, without a new allocation.
     pub fn clear(&mut self) {
