@@ -65,6 +65,7 @@ impl<T: Real> Tensor<T> {
 }
 
 /// The correct backward pass. See the module's documentation.
+// ANCHOR: run
 pub(crate) fn run<T: Real>(output: &Tensor<T>, seed: ArrayD<T>, keep: Keep) -> Result<()> {
     let root = root_of(output, &seed)?;
     let order = order_from(&root);
@@ -84,6 +85,7 @@ pub(crate) fn run<T: Real>(output: &Tensor<T>, seed: ArrayD<T>, keep: Keep) -> R
     }
     Ok(())
 }
+// ANCHOR_END: run
 
 /// The node to start from, after checking that it can be started from.
 pub(crate) fn root_of<T: Real>(output: &Tensor<T>, seed: &ArrayD<T>) -> Result<Rc<Node<T>>> {
@@ -123,6 +125,7 @@ pub(crate) fn check_unused<T: Real>(nodes: &[Rc<Node<T>>]) -> Result<()> {
 }
 
 /// Sends one node's gradient to its inputs.
+// ANCHOR: step
 fn step<T: Real>(node: &Rc<Node<T>>, keep: Keep) -> Result<()> {
     // Every consumer has run, so the gradient is complete. None at all: no consumer sent one.
     let upstream = if node.retain.get() {
@@ -143,6 +146,7 @@ fn step<T: Real>(node: &Rc<Node<T>>, keep: Keep) -> Result<()> {
     }
     Ok(())
 }
+// ANCHOR_END: step
 
 /// An input, and what one operation adds to its gradient.
 pub(crate) type Share<'a, T> = (&'a Rc<Node<T>>, ArrayD<T>);

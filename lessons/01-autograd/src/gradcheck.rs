@@ -13,6 +13,7 @@ pub const STEP: f64 = 6e-6;
 ///
 /// # Panics
 /// When the shapes differ.
+// ANCHOR: relative_error
 pub fn relative_error(found: &ArrayD<f64>, expected: &ArrayD<f64>) -> f64 {
     assert_eq!(
         found.shape(),
@@ -28,6 +29,7 @@ pub fn relative_error(found: &ArrayD<f64>, expected: &ArrayD<f64>) -> f64 {
         difference / size.max(f64::MIN_POSITIVE)
     }
 }
+// ANCHOR_END: relative_error
 
 /// The tape's gradient and the numeric one, for one input.
 #[derive(Debug, Clone)]

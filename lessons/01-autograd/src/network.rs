@@ -103,6 +103,7 @@ impl<T: Real> Network<T> {
         matmul: impl Fn(&Tensor<T>, &Tensor<T>) -> Result<Tensor<T>>,
         points: &Tensor<T>,
     ) -> Result<Tensor<T>> {
+        // ANCHOR: forward
         let h = matmul(points, &self.w1)?.add(&self.b1)?.tanh();
         let layer = matmul(&h, &self.w2)?.add(&self.b2)?.tanh();
         let g = match self.wiring {
@@ -110,5 +111,6 @@ impl<T: Real> Network<T> {
             Wiring::Residual => h.add(&layer)?,
         };
         matmul(&g, &self.w3)?.add(&self.b3)
+        // ANCHOR_END: forward
     }
 }

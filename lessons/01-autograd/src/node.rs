@@ -21,6 +21,7 @@ pub(crate) type Gradients<T> = Vec<Option<ArrayD<T>>>;
 pub(crate) type Rule<T> = Box<dyn FnMut(ArrayD<T>) -> Result<Gradients<T>>>;
 
 /// One operation on the tape, or a leaf.
+// ANCHOR: node
 pub(crate) struct Node<T: Real> {
     pub(crate) name: &'static str,
     pub(crate) shape: Vec<usize>,
@@ -32,6 +33,7 @@ pub(crate) struct Node<T: Real> {
     pub(crate) grad: RefCell<Option<ArrayD<T>>>,
     pub(crate) retain: Cell<bool>,
 }
+// ANCHOR_END: node
 
 impl<T: Real> Node<T> {
     pub(crate) fn leaf(shape: Vec<usize>) -> Rc<Self> {

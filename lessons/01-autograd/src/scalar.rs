@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 /// One line of the tape. Operands are numbers of earlier lines.
+// ANCHOR: line
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Line {
     /// A number that is given.
@@ -21,6 +22,7 @@ pub enum Line {
     /// The product of two earlier lines.
     Mul(usize, usize),
 }
+// ANCHOR_END: line
 
 /// In which order a walk comes to the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

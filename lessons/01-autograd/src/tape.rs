@@ -50,6 +50,7 @@ impl<T: Real> Saved<T> {
     ///
     /// # Errors
     /// [`AutogradError::ChangedInPlace`] when it was changed since.
+    // ANCHOR: read
     pub fn read(&self) -> Result<Ref<'_, ArrayD<T>>> {
         let found = self.storage.version.get();
         if found != self.version {
@@ -62,10 +63,12 @@ impl<T: Real> Saved<T> {
         }
         Ok(self.storage.value.borrow())
     }
+    // ANCHOR_END: read
 }
 
 /// Puts an operation on the tape, or makes a constant when nothing needs a gradient. `rule` is only called, and
 /// therefore only saves anything, when the operation is recorded; it gets the output in case it wants to save that.
+// ANCHOR: record
 pub(crate) fn record<T: Real>(
     name: &'static str,
     inputs: &[&Tensor<T>],
@@ -80,6 +83,7 @@ pub(crate) fn record<T: Real>(
     }
     output
 }
+// ANCHOR_END: record
 
 /// The door for fused operations: you computed `value` from `inputs` by whatever means, and `backward` turns the
 /// gradient of `value` into one gradient per input, or `None` for an input that needs none.

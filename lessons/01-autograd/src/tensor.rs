@@ -23,10 +23,12 @@ use crate::storage::{Storage, row_major};
 ///
 /// Cloning is cheap (two reference counts) and shares the value, the gradient and the place on the tape. Values are
 /// row-major without gaps, always, so that a kernel may take them as one slice. A tensor stays on its thread.
+// ANCHOR: tensor
 pub struct Tensor<T: Real = f32> {
     pub(crate) storage: Rc<Storage<T>>,
     pub(crate) node: Option<Rc<Node<T>>>,
 }
+// ANCHOR_END: tensor
 
 impl<T: Real> Clone for Tensor<T> {
     fn clone(&self) -> Self {

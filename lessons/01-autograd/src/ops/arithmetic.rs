@@ -53,6 +53,7 @@ impl<T: Real> Tensor<T> {
     ///
     /// # Errors
     /// When the shapes do not broadcast.
+    // ANCHOR: mul
     pub fn mul(&self, other: &Self) -> Result<Self> {
         let value = combine("mul", self, other, |x, y| x * y)?;
         let (left, right) = (WantedShape::of(self), WantedShape::of(other));
@@ -72,6 +73,7 @@ impl<T: Real> Tensor<T> {
             })
         }))
     }
+    // ANCHOR_END: mul
 
     /// `self / other`, element by element, broadcast. The tape saves both operands.
     ///

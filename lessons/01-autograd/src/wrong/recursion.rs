@@ -14,6 +14,7 @@ use crate::real::Real;
 
 /// Adds the share to the node, then sends on *all that has accumulated*: at the second visit the first share goes out
 /// again. Wrong as soon as a node that is not a leaf is used twice. Returns the number of visits.
+// ANCHOR: resend
 pub(super) fn resend<T: Real>(node: &Rc<Node<T>>, share: ArrayD<T>) -> Result<u64> {
     accumulate(&mut node.grad.borrow_mut(), share);
     let accumulated = node.grad.borrow().clone().expect("a share was just added");
@@ -23,6 +24,7 @@ pub(super) fn resend<T: Real>(node: &Rc<Node<T>>, share: ArrayD<T>) -> Result<u6
     }
     Ok(visits)
 }
+// ANCHOR_END: resend
 
 /// Adds the share to the node, then sends on *this share only*. The sum over all paths is the right gradient (that is
 /// what the chain rule says), and there may be exponentially many paths. Returns the number of visits.
