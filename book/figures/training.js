@@ -56,7 +56,7 @@ window.figures.register("training", (root, trace, ui) => {
         ui.fill(pairs, label(`Neighbours, counted: ${step.num_pairs} different pairs`),
             step.pairs.map(([left, right, count], k) => ui.el("div", {
                 style: {
-                    display: "grid", gridTemplateColumns: "minmax(8em, 12em) 1fr 1.8em 3.6em", gap: "8px", alignItems: "center",
+                    display: "grid", gridTemplateColumns: "minmax(7em, 10em) 1fr 1.8em 3.6em", gap: "8px", alignItems: "center",
                     padding: "2px 0", fontWeight: k === step.chosen ? "bold" : "normal",
                 },
             },

@@ -89,6 +89,7 @@ impl Batch {
 /// tokens   a  b  c  <e> d  f  g  <e> h  i        <e> at 3 (odd): not seen; at 7 (odd): not seen
 /// starts   0  0  0  3   4  4  4  7   8  8        at an even place the document would start there
 /// ```
+// ANCHOR: starts
 pub fn document_starts(inputs: &[TokenId]) -> Vec<u32> {
     let mut starts = Vec::with_capacity(inputs.len());
     let mut start = 0;
@@ -103,3 +104,4 @@ pub fn document_starts(inputs: &[TokenId]) -> Vec<u32> {
     }
     starts
 }
+// ANCHOR_END: starts

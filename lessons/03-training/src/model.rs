@@ -206,6 +206,7 @@ impl Llama {
         };
         let norm =
             |x: &Tensor, weight: &Tensor| ops::rms_norm(pool, x, weight, config.rms_norm_eps);
+        // ANCHOR: forward
         let mut x = ops::embedding(&self.embedding, &batch.inputs);
         for layer in &self.layers {
             let qkv = ops::linear(pool, &norm(&x, &layer.attention_norm), &layer.qkv);
@@ -215,6 +216,7 @@ impl Llama {
             x = ops::linear_add(pool, &ops::swiglu(pool, &gate_up), &layer.down, &x);
         }
         norm(&x, &self.norm)
+        // ANCHOR_END: forward
     }
 
     /// The mean cross entropy of the batch in nats per token: what training lowers.

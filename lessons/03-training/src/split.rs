@@ -7,6 +7,7 @@ use serde::Serialize;
 
 pub use crate::exercises::split_of;
 
+// ANCHOR: split
 /// The three parts of a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -18,3 +19,4 @@ pub enum Split {
     /// Looked at when training is over.
     Test,
 }
+// ANCHOR_END: split

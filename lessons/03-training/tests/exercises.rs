@@ -110,7 +110,7 @@ mod ex_03_1_merge_pair {
         check("aaa", "aa", "Za");
     }
 
-    /// Every text of up to six letters out of a, b, c: no pair is left, and taking Z apart again gives the text.
+    /// Every text of up to five letters out of a, b, c: no pair is left, and taking Z apart again gives the text.
     #[test]
     fn taken_apart_again_it_is_the_same_text() {
         let mut texts = vec![String::new()];
@@ -840,6 +840,7 @@ mod whole {
         let count_from = |first: u32, len: u32| -> Vec<TokenId> {
             (0..len).map(|i| TokenId(1 + (first + i) % 15)).collect()
         };
+        // ANCHOR: training
         let mut trainer = Trainer::new(Llama::new(config, 1, pool), schedule.clone());
         for step in 0..schedule.num_steps() as u32 {
             let windows: Vec<Vec<TokenId>> = (0..4)
@@ -847,6 +848,7 @@ mod whole {
                 .collect();
             trainer.train(&Batch::windows(&windows)).unwrap();
         }
+        // ANCHOR_END: training
         let text = count_from(3, 40);
         let model = &trainer.model;
         let score = score_document(&text, 16, 8, 16, &mut |inputs, out| {

@@ -79,11 +79,13 @@ pub fn score_document(
         rows.clear();
         rows.resize(inputs.len() * vocab_size, 0.0);
         logits(&tokens[inputs.clone()], &mut rows);
+        // ANCHOR: score
         for position in scored {
             let row = &rows[(position - inputs.start) * vocab_size..][..vocab_size];
             score.nats += surprise(row, tokens[position + 1]);
             score.tokens += 1;
         }
+        // ANCHOR_END: score
     }
     score
 }
