@@ -70,7 +70,6 @@ impl Layout {
             + 1
     }
 
-    // ANCHOR: place
     /// Place of an element.
     ///
     /// # Panics
@@ -81,14 +80,15 @@ impl Layout {
             "index {index:?} is not in shape {:?}",
             self.shape
         );
+        // ANCHOR: place
         self.offset
             + index
                 .iter()
                 .zip(&self.strides)
                 .map(|(i, stride)| i * stride)
                 .sum::<usize>()
+        // ANCHOR_END: place
     }
-    // ANCHOR_END: place
 
     /// Axis `i` of the result is axis `order[i]` of this layout ([`exercises::permute`]).
     ///

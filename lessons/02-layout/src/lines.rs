@@ -48,7 +48,8 @@ impl Cache {
                 set.truncate(WAYS - 1);
                 set.insert(0, line);
                 self.lines += 1;
-                // A fetch of the line behind the last fetched one continues a run, which a prefetcher guesses.
+                // A fetch of the line behind the last fetched one continues
+                // a run, which a prefetcher guesses.
                 if self.last.is_none_or(|last| line != last + 1) {
                     self.runs += 1;
                 }
