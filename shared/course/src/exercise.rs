@@ -397,7 +397,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_has_a_default() {
-        let text = "[[exercises]]\nid = \"05.1\"\ntitle = \"RMSNorm\"\nfunction = \"kernels::rms_norm\"\n";
+        let text =
+            "[[exercises]]\nid = \"05.1\"\ntitle = \"RMSNorm\"\nfunction = \"kernels::rms_norm\"\n";
         let exercise = read(text).unwrap().remove(0);
         assert_eq!((exercise.kind, exercise.core), (Kind::Write, true));
         assert_eq!(exercise.page, "book/src/05-generation.md#05-1");
@@ -416,14 +417,23 @@ mod tests {
     #[test]
     fn errors_name_file_and_line() {
         let start = "lesson = \"05\"\n\n[[exercises]]\nid = \"05.1\"\ntitle = \"A\"\n";
-        refused(start, "lessons/05-generation/course.toml:3: 05.1: `function` is missing");
+        refused(
+            start,
+            "lessons/05-generation/course.toml:3: 05.1: `function` is missing",
+        );
         refused(
             &format!("{start}function = \"norm\"\n"),
             "course.toml:6: 05.1: expected the module path",
         );
-        refused(&start.replace("05.1", "06.1"), "course.toml:4: expected an id like 05.1");
+        refused(
+            &start.replace("05.1", "06.1"),
+            "course.toml:4: expected an id like 05.1",
+        );
         refused(&start.replace("\"A\"", "A"), "course.toml:5: ");
-        refused(&start.replace("\"A\"", "\"a {b}\""), "course.toml:5: 05.1: expected a title");
+        refused(
+            &start.replace("\"A\"", "\"a {b}\""),
+            "course.toml:5: 05.1: expected a title",
+        );
         let whole = format!("{start}function = \"a::b\"\n");
         let twice = whole.clone() + &whole["lesson = \"05\"\n\n".len()..];
         refused(&twice, "course.toml:8: the id 05.1 stands here twice");
@@ -432,7 +442,10 @@ mod tests {
     #[test]
     fn a_question_has_options_and_an_answer_among_them() {
         let start = "[[exercises]]\nid = \"05.7\"\ntitle = \"Rows\"\nkind = \"predict\"\n";
-        refused(start, "course.toml:1: 05.7: a predict exercise has a `question`");
+        refused(
+            start,
+            "course.toml:1: 05.7: a predict exercise has a `question`",
+        );
         let asked = format!("{start}question = \"How many?\"\n");
         refused(&asked, "at least two `options`");
         let options = format!("{asked}options = [\"64\", \"75\"]\n");

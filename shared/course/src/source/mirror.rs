@@ -111,8 +111,8 @@ fn chunk_of(lines: &[&str], name: &str) -> Option<Range<usize>> {
 
 /// The stand-in. `tracked` is the lesson's file with a `todo!` in each of `exercises`, which are those of this file.
 ///
-/// A function whose signature is the lesson's gets a `todo!` for its body. One with another signature, or none at all, comes from the
-/// lesson together with its imports, in a module of its own. So do functions that the lesson gives and the learner deleted.
+/// A function that can not be used comes from the lesson together with its imports, in a module of its own, so that neither the
+/// learner's signature nor a missing import is in its way. So do functions that the lesson gives and the learner deleted.
 pub fn stand_in(learner: Option<&Readable>, tracked: &str, broken: &Broken) -> String {
     let Some(learner) = learner.filter(|_| !broken.whole) else {
         return tracked.to_owned();
@@ -127,11 +127,6 @@ pub fn stand_in(learner: Option<&Readable>, tracked: &str, broken: &Broken) -> S
         let is_broken = broken.functions.contains(&theirs.name);
         let module = || alone(tracked, &reference, theirs);
         match learner.parsed.function(&theirs.name) {
-            // Names of parameters count here: the reference's text knows its own only.
-            Some(mine) if is_broken && mine.signature == theirs.signature => {
-                let body = format!(" {} ", theirs.code);
-                changes.push((mine.body.clone(), padded(&body, &text[mine.body.clone()])));
-            }
             Some(mine) if is_broken => {
                 changes.push((
                     mine.item.clone(),
@@ -214,12 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_body_keeps_the_lines_of_its_neighbours() {
+    fn a_broken_function_keeps_the_lines_of_its_neighbours() {
         let mine = "use crate::x;\n\npub fn one(a: u32) -> u32 {\n    let c: u8 = a;\n    c\n}\n\npub fn two() -> u32 {\n    2\n}\n";
         let text = stand(mine, &["one"]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[2].contains("mod course_one") && lines[2].contains("todo ! (\"05.1 One\")"),
+            "{text}"
+        );
         assert_eq!(
-            text,
-            "use crate::x;\n\npub fn one(a: u32) -> u32 { todo ! (\"05.1 One\") \n\n\n}\n\npub fn two() -> u32 {\n    2\n}\n"
+            (lines[0], lines[3], lines[7]),
+            ("use crate::x;", "", "pub fn two() -> u32 {")
         );
     }
 

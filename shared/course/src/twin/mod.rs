@@ -236,12 +236,6 @@ impl Twin {
         })
     }
 
-    /// trial
-    pub fn make_files_trial(&self, course: &Course) {
-        self.make_files().unwrap();
-        self.refresh(course).unwrap();
-    }
-
     /// The learner's files that are not there yet.
     pub(crate) fn make_files(&self) -> Result<Started, CourseError> {
         let mut started = Started::default();
@@ -266,7 +260,7 @@ impl Twin {
     }
 
     /// What `start` notes of each exercise: signature, hash of its tests, and whether its file was made now.
-    fn notes(&self) -> Result<Vec<Note>, CourseError> {
+    pub(crate) fn notes(&self) -> Result<Vec<Note>, CourseError> {
         let tests = self.tests().unwrap_or_default();
         let mut notes: Vec<Note> = Vec::new();
         for exercise in self.coded() {
@@ -287,7 +281,7 @@ impl Twin {
     }
 }
 
-type Note = (
+pub(crate) type Note = (
     String,
     String,
     Option<String>,

@@ -1,0 +1,281 @@
+//! One call of cargo, and what it says: the programs it built, or the errors of the compiler with their places.
+
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde::Deserialize;
+
+use crate::data::verify::no_cargo;
+use crate::error::CourseError;
+use crate::tools::{Course, last_words};
+use crate::twin::{Owner, Twin, manifest};
+
+/// What was built.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Programs {
+    /// The lesson's exercise tests.
+    pub tests: PathBuf,
+    /// The program that compares costs, where the lesson has one.
+    pub costs: Option<PathBuf>,
+}
+
+/// How a build ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// Everything compiles.
+    Done(Programs),
+    /// The compiler refuses something.
+    Refused(Vec<Refusal>),
+}
+
+/// An error of the compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// In a line.
+    pub message: String,
+    /// As rustc draws it.
+    pub rendered: String,
+    /// Files and lines that it is about, the most telling first. Absolute, without `..`.
+    pub places: Vec<(PathBuf, usize)>,
+}
+
+/// Builds the exercise tests of a twin and its cost program. The first time, cargo's own progress is shown: it takes minutes.
+///
+/// # Errors
+/// When cargo is missing, was stopped, or fails for another reason than the code.
+pub fn build(course: &Course, twin: &Twin, features: &[&str]) -> Result<Built, CourseError> {
+    let package = twin.package();
+    let mut command = course.cargo.command();
+    command
+        .current_dir(&twin.work)
+        .args(["test", "--no-run", "--message-format", "json"])
+        .args(["--package", &package]);
+    if !features.is_empty() {
+        command.args(["--features", &features.join(",")]);
+    }
+    command.args(["--example", &format!("{package}-exercises")]);
+    if manifest::has_costs(twin) {
+        command.args(["--example", &format!("{package}-costs")]);
+    }
+    let mark = twin.folder.join(".fill/built");
+    let output = run(course, &mut command, !mark.exists())?;
+    let read = messages(&output.stdout, &twin.work);
+    let mut programs = Programs::default();
+    for (name, program) in read.programs {
+        if name == format!("{package}-exercises") {
+            programs.tests = program;
+        } else if name == format!("{package}-costs") {
+            programs.costs = Some(program);
+        }
+    }
+    if output.status.success() && !programs.tests.as_os_str().is_empty() {
+        // Only a mark: a build that is not announced is no harm.
+        let _ = std::fs::write(mark, "");
+        return Ok(Built::Done(programs));
+    }
+    if read.refusals.is_empty() {
+        return Err(failed(&output));
+    }
+    Ok(Built::Refused(read.refusals))
+}
+
+/// Builds the verify twins of several lessons at once: the programs with their tests, by package. `check` only compiles, with the bodies
+/// left unwritten.
+///
+/// # Errors
+/// As [`build`]; here an error of the compiler is one too.
+pub fn build_all(
+    course: &Course,
+    twins: &[Twin],
+    only_stubs: bool,
+) -> Result<Vec<(String, PathBuf)>, CourseError> {
+    let Some(first) = twins.first() else {
+        return Ok(Vec::new());
+    };
+    debug_assert!(first.owner == Owner::Verify);
+    let mut command = course.cargo.command();
+    command.current_dir(&first.work);
+    if only_stubs {
+        command.args(["check", "--features", "stubs"]);
+    } else {
+        command.args(["test", "--no-run"]);
+    }
+    command.args(["--message-format", "json"]);
+    for twin in twins {
+        let package = twin.package();
+        command.args(["--package", &package]);
+        command.args(["--example", &format!("{package}-exercises")]);
+    }
+    let output = run(course, &mut command, true)?;
+    let read = messages(&output.stdout, &first.work);
+    match read.refusals.first() {
+        Some(refusal) => Err(CourseError::Twin {
+            problem: format!("a lesson does not compile:\n{}", refusal.rendered),
+            action: "mend the lesson".to_owned(),
+        }),
+        None if output.status.success() => Ok(read.programs),
+        None => Err(failed(&output)),
+    }
+}
+
+fn run(course: &Course, command: &mut Command, shows: bool) -> Result<Output, CourseError> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    // Warnings are about unfinished code as often as not; the tests say what counts.
+    command.stderr(if shows {
+        Stdio::inherit()
+    } else {
+        Stdio::piped()
+    });
+    let child = command.spawn().map_err(|error| no_cargo(course, error))?;
+    let output = child
+        .wait_with_output()
+        .map_err(|error| no_cargo(course, error))?;
+    if output.status.code().is_none() {
+        return Err(CourseError::Twin {
+            problem: "cargo was stopped".to_owned(),
+            action: "run this again".to_owned(),
+        });
+    }
+    Ok(output)
+}
+
+fn failed(output: &Output) -> CourseError {
+    let said = String::from_utf8_lossy(&output.stderr);
+    CourseError::Twin {
+        problem: format!(
+            "cargo could not build the learner's crate: {}",
+            last_words(&said, 4)
+        ),
+        action: "in a fresh clone this needs the network once; `cargo course doctor` looks for other reasons"
+            .to_owned(),
+    }
+}
+
+#[derive(Default)]
+struct Read {
+    programs: Vec<(String, PathBuf)>,
+    refusals: Vec<Refusal>,
+}
+
+/// One line of cargo's output.
+#[derive(Deserialize)]
+struct Line {
+    reason: String,
+    target: Option<Target>,
+    message: Option<Message>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    message: String,
+    level: String,
+    #[serde(default)]
+    spans: Vec<Span>,
+    rendered: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    line_start: usize,
+    is_primary: bool,
+    expansion: Option<Box<Expansion>>,
+}
+
+#[derive(Deserialize)]
+struct Expansion {
+    span: Span,
+}
+
+fn messages(stdout: &[u8], work: &Path) -> Read {
+    let mut read = Read::default();
+    for line in String::from_utf8_lossy(stdout).lines() {
+        let Ok(line) = serde_json::from_str::<Line>(line) else {
+            continue;
+        };
+        match (line.reason.as_str(), line.target, line.executable) {
+            ("compiler-artifact", Some(target), Some(program)) => {
+                read.programs.push((target.name, program));
+            }
+            ("compiler-message", ..) => {
+                let Some(message) = line.message.filter(|message| message.level == "error") else {
+                    continue;
+                };
+                // "aborting due to 2 previous errors" has no place and no news.
+                if !message.spans.is_empty() {
+                    read.refusals.push(refusal(message, work));
+                }
+            }
+            _ => {}
+        }
+    }
+    read
+}
+
+fn refusal(message: Message, work: &Path) -> Refusal {
+    let mut places = Vec::new();
+    for is_primary in [true, false] {
+        for span in &message.spans {
+            let mut span = Some(span).filter(|span| span.is_primary == is_primary);
+            // From inside a macro out to where it was written.
+            while let Some(at) = span {
+                places.push((absolute(work, &at.file_name), at.line_start));
+                span = at.expansion.as_ref().map(|expansion| &expansion.span);
+            }
+        }
+    }
+    Refusal {
+        rendered: message
+            .rendered
+            .unwrap_or_else(|| format!("error: {}\n", message.message)),
+        message: message.message,
+        places,
+    }
+}
+
+/// `file` seen from `folder`, with every `..` resolved by name.
+pub fn absolute(folder: &Path, file: impl AsRef<Path>) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in folder.join(file).components() {
+        match part {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_come_with_the_place_outside_of_macros() {
+        let line = r#"{"reason":"compiler-message","target":{"name":"generation"},"message":{"message":"mismatched types","level":"error","rendered":"error: …\n","spans":[{"file_name":"lesson05/src/../.fill/05.1.rs","line_start":2,"is_primary":true,"expansion":{"span":{"file_name":"lesson05/src/kernels.rs","line_start":9,"is_primary":false,"expansion":null}}}]}}"#;
+        let built = r#"{"reason":"compiler-artifact","target":{"name":"my-lesson05-exercises"},"executable":"/t/x"}"#;
+        let read = messages(
+            format!("{line}\n{built}\nnoise\n").as_bytes(),
+            Path::new("/w"),
+        );
+        assert_eq!(
+            read.refusals[0].places,
+            [
+                (PathBuf::from("/w/lesson05/.fill/05.1.rs"), 2),
+                (PathBuf::from("/w/lesson05/src/kernels.rs"), 9)
+            ]
+        );
+        assert_eq!(
+            read.programs,
+            [("my-lesson05-exercises".to_owned(), PathBuf::from("/t/x"))]
+        );
+    }
+}
