@@ -40,6 +40,8 @@
     function svg(tag, attrs, ...children) {
         const node = document.createElementNS(SVG, tag);
         attributes(node, attrs);
+        // The style keeps a picture wide enough on a phone for letters of 14 units to be read.
+        if (tag === "svg" && attrs && attrs.viewBox) node.style.setProperty("--units", attrs.viewBox.trim().split(/[\s,]+/)[2]);
         return append(node, children);
     }
 
