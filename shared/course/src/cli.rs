@@ -15,7 +15,7 @@ use lab::term;
     bin_name = "cargo course",
     version,
     max_term_width = 80,
-    help_template = "{about}\n\n{usage-heading} {usage}\n{after-help}\nOptions:\n{options}"
+    help_template = "{about}\n\n{usage-heading} {usage}{after-help}\nOptions:\n{options}"
 )]
 pub struct Args {
     /// What to do.
@@ -37,10 +37,10 @@ pub enum Command {
     },
     /// Run a lesson's step-through, on your code once it is started
     #[command(
-        after_help = "After `cargo course start 05` the lesson runs on your code, and after the story yours and\nthe reference race against each other.\n\nExamples:\n  cargo course run 05\n  cargo course run 05 --no-pause\n  cargo course run --reference 05"
+        after_help = "After `cargo course start 05` the lesson runs on your code, and after the story\nyours and the reference race against each other.\n\nExamples:\n  cargo course run 05\n  cargo course run 05 --no-pause\n  cargo course run --reference 05"
     )]
     Run {
-        /// The lesson as it is in the repository, whatever you have written
+        /// The lesson as it is in the repository, not your code
         #[arg(long)]
         reference: bool,
         /// `5`, `05` or `lesson05`
@@ -73,7 +73,7 @@ pub enum Command {
 
     /// Make your own copy of a lesson's exercises, in work/
     #[command(
-        after_help = "Your files are work/lesson05/src/…; git ignores them, and an update of the repository leaves\nthem alone. Run again whenever you like: files that exist are never written to.\n\nExample:\n  cargo course start 05"
+        after_help = "Your files are in work/lesson05/src/. Git ignores them, and an update of the\nrepository leaves them alone. Run this again whenever you like: files that exist\nare never written to.\n\nExample:\n  cargo course start 05"
     )]
     Start {
         /// `5`, `05` or `lesson05`
@@ -153,7 +153,7 @@ pub enum Command {
 
     /// How a class stands: CSV, one line a learner and exercise
     #[command(
-        after_help = "Each DIR is one learner's repository or its work folder. One whose state is missing or\ndamaged has a line that says so. Nothing is written.\n\nExamples:\n  cargo course report class/*            to a spreadsheet\n  cargo course report class/* --json"
+        after_help = "Each DIR is one learner's repository or its work folder. One whose state is\nmissing or damaged has a line that says so. Nothing is written.\n\nExamples:\n  cargo course report class/*            to a spreadsheet\n  cargo course report class/* --json"
     )]
     Report {
         /// The learners' folders
@@ -165,7 +165,7 @@ pub enum Command {
     },
     /// Pack the workbook and its crates for a room without network
     #[command(
-        after_help = "The kit builds with no network at all; ROOM.md inside says how. Making it needs git, and\nthe network for crates that are not on this machine.\n\nExamples:\n  cargo course pack                  target/course/pack/….tar.gz\n  cargo course pack --folder --out /media/stick/workbook"
+        after_help = "The kit builds with no network at all; ROOM.md inside says how. Making it needs\ngit, and the network for crates that are not on this machine.\n\nExamples:\n  cargo course pack                  target/course/pack/….tar.gz\n  cargo course pack --folder --out /media/stick/workbook"
     )]
     Pack {
         /// Where it goes; nothing may stand there yet
@@ -228,7 +228,10 @@ fn grouped(command: &clap::Command) -> String {
     const NAME: usize = 12;
     let mut out = String::new();
     for (title, names) in GROUPS {
-        out += &format!("\n{title}:\n");
+        if !out.is_empty() {
+            out += "\n";
+        }
+        out += &format!("{title}:\n");
         for name in names {
             let about = command
                 .find_subcommand(name)

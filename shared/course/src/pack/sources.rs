@@ -34,7 +34,7 @@ pub(super) fn vendor(course: &Course, kit: &Path) -> Result<String, CourseError>
     let mut command = course.cargo.command();
     command
         .current_dir(&course.root)
-        .args(["vendor", "--quiet", "--locked", "--versioned-dirs"]);
+        .args(["vendor", "--locked", "--versioned-dirs"]);
     if course.root.join("book/builder/Cargo.toml").is_file() {
         command.args(["--sync", "book/builder/Cargo.toml"]);
     }
@@ -45,7 +45,17 @@ pub(super) fn vendor(course: &Course, kit: &Path) -> Result<String, CourseError>
         "it collects the sources of all crates",
         "install Rust with rustup",
     )?;
-    Ok(relative(&String::from_utf8_lossy(&said)))
+    let configuration = relative(&String::from_utf8_lossy(&said));
+    // Cargo prints it unless it is told to be quiet; a kit without it would ask the network.
+    if configuration.contains("directory = ") {
+        Ok(configuration)
+    } else {
+        Err(CourseError::Lesson {
+            command: "cargo vendor".to_owned(),
+            status: "0".to_owned(),
+            said: "nothing that says where the sources are".to_owned(),
+        })
+    }
 }
 
 /// Cargo prints where it wrote; in the kit that is beside `.cargo`, wherever the kit is unpacked.

@@ -1,5 +1,5 @@
 //! `pack`: tracked files, vendored crates, a configuration that stays inside. The stand-in for cargo writes one crate; a real
-//! kit is made and built by `tests/learner.rs`.
+//! kit is made and built by `tests/kit.rs`.
 
 use std::fs::File;
 use std::process::Command;
@@ -10,7 +10,7 @@ use flate2::read::GzDecoder;
 use crate::tree::Tree;
 use crate::workbook;
 
-/// Stands for `cargo vendor --quiet --locked --versioned-dirs [--sync MANIFEST] FOLDER`.
+/// Stands for `cargo vendor --locked --versioned-dirs [--sync MANIFEST] FOLDER`.
 const VENDOR: &str = r#"
 echo "$@" >> fake/calls
 for folder in "$@"; do :; done
