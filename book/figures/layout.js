@@ -118,7 +118,7 @@ window.figures.register("layout", (root, trace, ui) => {
             const { shape, strides } = run();
             const step = stepsOf(run())[i];
             ui.fill(view, `shape [${shape.join(", ")}], strides [${strides.join(", ")}]. `,
-                "White: in memory only. Grey: in the cache. Blue: used since it came. Ring: hit. Cross: miss.");
+                "Plain: only in memory. Grey: in the cache. Blue: used since it came. Ring: hit. Cross: miss.");
             draw(step);
             count(step);
         },
