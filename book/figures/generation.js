@@ -17,9 +17,10 @@ window.figures.register("generation", (root, trace, ui) => {
     // The text so far, and the token that is chosen now.
     function drawText(at) {
         const before = run.steps.slice(0, at).map((step) => step.said).join("");
-        ui.fill(text, soft(run.prompt), before,
+        const said = run.steps[at].said;
+        ui.fill(text, soft(run.prompt), before, said.startsWith(" ") ? " " : null,
             ui.el("mark", { style: { background: "var(--d-a)", color: "var(--d-bg)", padding: "0 2px", borderRadius: "3px" } },
-                run.steps[at].said.trim() || "(end of text)"));
+                said.trim() || "(end of text)"));
     }
 
     // One button a candidate: its piece, a bar as long as its share, the share.
@@ -51,9 +52,9 @@ window.figures.register("generation", (root, trace, ui) => {
     // Where the shown candidate leads.
     function drawAfter(at) {
         const candidate = run.steps[at].candidates[taken];
-        const ends = candidate.ends ? soft(" (the text ends)") : "…";
+        const ends = candidate.ends ? "”, and the text ends." : "…”";
         ui.fill(after, soft(taken === 0 ? "The loop takes the first: " : `Had it taken ‹${candidate.piece}›: `),
-            "…", candidate.then, ends);
+            "“", candidate.then.trim(), ends);
     }
 
     function drawWork(at) {
@@ -65,7 +66,7 @@ window.figures.register("generation", (root, trace, ui) => {
     function told(at) {
         const candidate = run.steps[at].candidates[taken];
         if (taken === 0) return run.steps[at].text;
-        return `Number ${taken + 1} instead, ‹${candidate.piece}› with ${percent(candidate.percent)}: …${candidate.then}${candidate.ends ? " The text ends." : "…"}`;
+        return `Number ${taken + 1} instead, ‹${candidate.piece}› with ${percent(candidate.percent)}: “${candidate.then.trim()}${candidate.ends ? "”, and the text ends." : "…”"}`;
     }
 
     const stepper = ui.stepper({
