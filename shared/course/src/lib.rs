@@ -35,4 +35,5 @@ pub mod start;
 pub mod state;
 pub mod tools;
 pub mod twin;
+pub mod verify;
 pub mod watch;

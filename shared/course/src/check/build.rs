@@ -17,6 +17,17 @@ pub struct Programs {
     pub tests: PathBuf,
     /// The program that compares costs, where the lesson has one.
     pub costs: Option<PathBuf>,
+    /// The lesson's story.
+    pub story: PathBuf,
+}
+
+/// What to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// The exercise tests and the costs, with the checks that tests are built with.
+    Check,
+    /// The story and the costs, as a lesson is run.
+    Run,
 }
 
 /// How a build ended.
@@ -39,36 +50,50 @@ pub struct Refusal {
     pub places: Vec<(PathBuf, usize)>,
 }
 
-/// Builds the exercise tests of a twin and its cost program. The first time, cargo's own progress is shown: it takes minutes.
+/// Builds what the goal asks for. The first time, cargo's own progress is shown: it takes minutes.
 ///
 /// # Errors
 /// When cargo is missing, was stopped, or fails for another reason than the code.
-pub fn build(course: &Course, twin: &Twin, features: &[&str]) -> Result<Built, CourseError> {
+pub fn build(
+    course: &Course,
+    twin: &Twin,
+    goal: Goal,
+    features: &[&str],
+) -> Result<Built, CourseError> {
     let package = twin.package();
     let mut command = course.cargo.command();
-    command
-        .current_dir(&twin.work)
-        .args(["test", "--no-run", "--message-format", "json"])
-        .args(["--package", &package]);
+    command.current_dir(&twin.work);
+    let (tests, costs) = (format!("{package}-exercises"), format!("{package}-costs"));
+    let mark = match goal {
+        Goal::Check => {
+            command.args(["test", "--no-run", "--example", &tests]);
+            twin.folder.join(".fill/built")
+        }
+        Goal::Run => {
+            command.args(["build", "--bin", &package]);
+            twin.folder.join(".fill/built-to-run")
+        }
+    };
+    command.args(["--message-format", "json", "--package", &package]);
     if !features.is_empty() {
         command.args(["--features", &features.join(",")]);
     }
-    command.args(["--example", &format!("{package}-exercises")]);
     if manifest::has_costs(twin) {
-        command.args(["--example", &format!("{package}-costs")]);
+        command.args(["--example", &costs]);
     }
-    let mark = twin.folder.join(".fill/built");
     let output = run(course, &mut command, !mark.exists())?;
     let read = messages(&output.stdout, &twin.work);
     let mut programs = Programs::default();
     for (name, program) in read.programs {
-        if name == format!("{package}-exercises") {
+        if name == tests {
             programs.tests = program;
-        } else if name == format!("{package}-costs") {
+        } else if name == costs {
             programs.costs = Some(program);
+        } else if name == package {
+            programs.story = program;
         }
     }
-    if output.status.success() && !programs.tests.as_os_str().is_empty() {
+    if output.status.success() {
         // Only a mark: a build that is not announced is no harm.
         let _ = std::fs::write(mark, "");
         return Ok(Built::Done(programs));
@@ -79,8 +104,8 @@ pub fn build(course: &Course, twin: &Twin, features: &[&str]) -> Result<Built, C
     Ok(Built::Refused(read.refusals))
 }
 
-/// Builds the verify twins of several lessons at once: the programs with their tests, by package. `check` only compiles, with the bodies
-/// left unwritten.
+/// Builds the verify twins of several lessons at once: the programs with their tests, by name. With `only_stubs` the libraries are
+/// compiled and not built, with every body left unwritten.
 ///
 /// # Errors
 /// As [`build`]; here an error of the compiler is one too.
@@ -96,7 +121,7 @@ pub fn build_all(
     let mut command = course.cargo.command();
     command.current_dir(&first.work);
     if only_stubs {
-        command.args(["check", "--features", "stubs"]);
+        command.args(["check", "--lib", "--features", "stubs"]);
     } else {
         command.args(["test", "--no-run"]);
     }
@@ -104,7 +129,9 @@ pub fn build_all(
     for twin in twins {
         let package = twin.package();
         command.args(["--package", &package]);
-        command.args(["--example", &format!("{package}-exercises")]);
+        if !only_stubs {
+            command.args(["--example", &format!("{package}-exercises")]);
+        }
     }
     let output = run(course, &mut command, true)?;
     let read = messages(&output.stdout, &first.work);

@@ -13,7 +13,7 @@ pub mod examine;
 pub mod groups;
 pub mod render;
 mod report;
-mod words;
+pub mod words;
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::source;
 use crate::state::{State, Status as Progressed};
 use crate::tools::Course;
 use crate::twin::{self, Twin};
-use build::{Built, Programs};
+use build::{Built, Goal, Programs};
 use examine::Examined;
 
 pub use report::{Checked, Cost, Diagnostic, Failure, Report, Status};
@@ -55,7 +55,7 @@ pub fn check(course: &Course, selection: &Selection) -> Result<Report, CourseErr
     twin.refresh(course)?;
     let state = State::load(course)?;
     let mut examined = Examined::of(&twin, &state)?;
-    let programs = built(course, &twin, &mut examined)?;
+    let programs = built(course, &twin, &mut examined, Goal::Check)?;
     let tests = twin.tests()?;
     let mut exercises = Vec::new();
     for exercise in twin.exercises.iter().filter(|one| selection.holds(one)) {
@@ -81,14 +81,18 @@ pub fn check(course: &Course, selection: &Selection) -> Result<Report, CourseErr
 }
 
 /// The programs, with the learner's code wherever it compiles.
-fn built(
+///
+/// # Errors
+/// When nothing of the learner's is to blame for what does not compile.
+pub(crate) fn built(
     course: &Course,
     twin: &Twin,
     examined: &mut Examined<'_>,
+    goal: Goal,
 ) -> Result<Programs, CourseError> {
     if examined.has_unparsed() {
         // The compiler explains an open brace better than our parser does, and stops there: this takes no time.
-        match build::build(course, twin, &[])? {
+        match build::build(course, twin, goal, &[])? {
             Built::Refused(refusals) => examined.explain_unparsed(&refusals),
             Built::Done(_) => examined.explain_unparsed(&[]),
         }
@@ -101,7 +105,7 @@ fn built(
         } else {
             &[]
         };
-        match build::build(course, twin, features)? {
+        match build::build(course, twin, goal, features)? {
             Built::Done(programs) => {
                 examined.settle();
                 return Ok(programs);

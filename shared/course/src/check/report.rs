@@ -63,6 +63,18 @@ impl Status {
         matches!(self, Status::Passed)
     }
 
+    /// Whether the learner's code can not be used, so that the reference stands in for it.
+    pub fn is_unusable(&self) -> bool {
+        matches!(
+            self,
+            Status::Deleted
+                | Status::SignatureChanged { .. }
+                | Status::LessonChanged { .. }
+                | Status::FileMissing
+                | Status::DoesNotCompile { .. }
+        )
+    }
+
     /// Whether the learner's own body was judged: an attempt.
     pub fn is_attempt(&self) -> bool {
         matches!(

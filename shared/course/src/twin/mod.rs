@@ -249,7 +249,7 @@ impl Twin {
             texts.push((self.folder.join("src").join(file), text));
         }
         for (path, text) in texts {
-            if path.exists() {
+            if self.owner == Owner::Learner && path.exists() {
                 started.kept.push(path);
             } else {
                 write(&path, &text)?;
