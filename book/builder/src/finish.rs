@@ -1,5 +1,5 @@
-//! What is done to the pages after mdBook has written them: figures are put beside them, and the themes are cut down to
-//! light, dark and automatic.
+//! What is done to the pages after mdBook has written them: figures and a font are put beside them, and the themes are
+//! cut down to light, dark and automatic.
 
 use std::path::Path;
 
@@ -27,6 +27,16 @@ pub fn figures(book: &Workbook, out: &Path, problems: &Problems) {
         });
         if let Err(said) = written {
             problems.add(said);
+        }
+    }
+}
+
+/// Copies the font of the formulas beside the style that names it, with its licence.
+pub fn font(book: &Workbook, out: &Path, problems: &Problems) {
+    for name in ["math.woff2", "math-OFL.txt"] {
+        let to = out.join("theme").join(name);
+        if let Err(error) = std::fs::copy(book.root.join("book/theme").join(name), to) {
+            problems.add(format!("book/theme/{name}: {error}"));
         }
     }
 }

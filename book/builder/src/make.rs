@@ -51,7 +51,9 @@ fn build(root: &Path, out: &Path, problems: &Problems) -> anyhow::Result<()> {
         problems: problems.clone(),
     });
     book.build()?;
-    finish::figures(&Workbook::read(root, problems), out, problems);
+    let workbook = Workbook::read(root, problems);
+    finish::figures(&workbook, out, problems);
+    finish::font(&workbook, out, problems);
     cut_themes(out, problems)
 }
 
@@ -124,6 +126,9 @@ mod tests {
         };
         let real_text =
             |name: &str| std::fs::read_to_string(real.join(name)).expect("a file of the book");
+        for name in ["math.woff2", "math-OFL.txt"] {
+            put(&format!("book/theme/{name}"), "");
+        }
         for name in [
             "book.toml",
             "theme/book.css",
