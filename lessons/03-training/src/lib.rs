@@ -40,6 +40,7 @@ pub mod vector;
 
 pub mod checkpoint;
 pub mod export;
+pub mod order;
 pub mod train;
 pub mod trainer;
 

@@ -2,17 +2,16 @@
 
 use layout::pool::Pool;
 use std::sync::Arc;
-use training::batch::Batch;
+use training::LlamaConfig;
+use training::corpus::Literature;
 use training::corpus::evaluation::{EvalSize, Evaluation};
-use training::corpus::{Literature, Order, StreamOptions, TrainingStream};
 use training::eval::fingerprint;
 use training::grammar::Grammar;
-use training::model::Llama;
+use training::order::Experiment;
 use training::split::Split;
 use training::tokenizer::Tokenizer;
 use training::train::nats_per_token;
-use training::trainer::{Schedule, Trainer};
-use training::{LlamaConfig, TokenId};
+use training::trainer::Schedule;
 
 fn literature() -> Literature {
     Literature::load(&lab::paths::data_dir().join("corpus")).unwrap()
@@ -46,15 +45,10 @@ fn training_wants_shuffled_samples() {
         warmup_steps: 10,
         ..Schedule::for_tokens(160 * 256)
     };
-    let stories_after = |order: Order| {
-        let options = StreamOptions {
-            story_share: 0.5,
-            order,
-            ..StreamOptions::default()
-        };
-        let mut stream =
-            TrainingStream::new(Grammar::new(), &literature, tokenizer.clone(), options);
-        let config = LlamaConfig {
+    let experiment = Experiment {
+        literature: &literature,
+        tokenizer: &tokenizer,
+        config: LlamaConfig {
             hidden_size: 32,
             intermediate_size: 64,
             num_layers: 1,
@@ -63,21 +57,14 @@ fn training_wants_shuffled_samples() {
             head_dim: 16,
             max_seq_len: 64,
             ..LlamaConfig::stories()
-        };
-        let mut trainer = Trainer::new(
-            Llama::new(config, 1, Arc::new(Pool::new(2))),
-            schedule.clone(),
-        );
-        for _ in 0..schedule.num_steps() {
-            let tokens = stream.next_batch(4, 65);
-            let windows: Vec<&[TokenId]> = tokens.chunks(65).collect();
-            trainer.train(&Batch::windows(&windows)).unwrap();
-        }
-        nats_per_token(&trainer.model, &held_out.stories, 2000)
+        },
+        schedule,
+        seed: 1,
+        pool: Arc::new(Pool::new(2)),
     };
-    let shuffled = stories_after(Order::Shuffled);
-    let in_order = stories_after(Order::InOrder {
-        num_windows: 4 * schedule.num_steps(),
+    let [shuffled, in_order] = experiment.orders().map(|(_, order)| {
+        let learned = experiment.learn(order, || ()).unwrap();
+        nats_per_token(&learned.model, &held_out.stories, 2000)
     });
     assert!(
         in_order > shuffled + 0.3,

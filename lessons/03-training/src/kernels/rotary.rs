@@ -36,28 +36,28 @@ impl RotaryTable {
     /// Writes the head turned by its position's angles, times `scale`. Shapes: `head`, `out` `[head_dim]`.
     #[inline(always)]
     pub fn turn(&self, position: usize, head: &[f32], scale: f32, out: &mut [f32]) {
-        let half = self.head_dim / 2;
-        let cos = &self.cos[position * half..][..half];
-        let sin = &self.sin[position * half..][..half];
-        let (a, b) = head.split_at(half);
-        let (out_a, out_b) = out.split_at_mut(half);
-        for i in 0..half {
-            out_a[i] = (a[i] * cos[i] - b[i] * sin[i]) * scale;
-            out_b[i] = (b[i] * cos[i] + a[i] * sin[i]) * scale;
-        }
+        self.turn_by(1.0, position, head, scale, out);
     }
 
     /// The transpose of [`turn`](Self::turn), for gradients: a turn by the negative angle.
     #[inline(always)]
     pub fn turn_back(&self, position: usize, head: &[f32], scale: f32, out: &mut [f32]) {
+        self.turn_by(-1.0, position, head, scale, out);
+    }
+
+    /// A turn by the angle, or by the negative angle: its cosine is the same, its sine changes the sign. A change of sign
+    /// rounds nothing, so both directions are as exact as if they were written out.
+    #[inline(always)]
+    fn turn_by(&self, sign: f32, position: usize, head: &[f32], scale: f32, out: &mut [f32]) {
         let half = self.head_dim / 2;
         let cos = &self.cos[position * half..][..half];
         let sin = &self.sin[position * half..][..half];
         let (a, b) = head.split_at(half);
         let (out_a, out_b) = out.split_at_mut(half);
         for i in 0..half {
-            out_a[i] = (a[i] * cos[i] + b[i] * sin[i]) * scale;
-            out_b[i] = (b[i] * cos[i] - a[i] * sin[i]) * scale;
+            let sin = sign * sin[i];
+            out_a[i] = (a[i] * cos[i] - b[i] * sin) * scale;
+            out_b[i] = (b[i] * cos[i] + a[i] * sin) * scale;
         }
     }
 }
