@@ -182,6 +182,17 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Check the exercises themselves: each one tests what it says, and nothing else
+    #[command(
+        after_help = "For authors of lessons, and run by CI. The reference passes; with one body stubbed its tests fail and no\nothers do; hints, minutes, wrong ideas and the page in the book are there.\n\nExamples:\n  cargo course verify         all lessons (minutes)\n  cargo course verify 05"
+    )]
+    Verify {
+        /// `5`, `05` or `lesson05`; all lessons without it
+        lessons: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// The data: list it, verify its checksums, fetch optional models
     Data {
         /// What to do; `list` when left out
@@ -213,7 +224,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "start", "check", "watch", "hint", "answer", "solution", "diff", "skip", "reset",
         ],
     ),
-    ("Teach", &["report", "pack"]),
+    ("Teach", &["report", "pack", "verify"]),
     ("Look after", &["doctor", "data"]),
 ];
 

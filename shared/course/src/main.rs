@@ -17,7 +17,7 @@ use course::tools::Course;
 use course::{
     book, charts, claims, data, diff, doctor, hint, lessons, list, pack, predict, report,
 };
-use course::{reset, run, skip, solution, start, watch};
+use course::{reset, run, skip, solution, start, verify, watch};
 use lab::outln;
 use lab::term::{self, Tone};
 
@@ -83,6 +83,7 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
             Ok(ExitCode::SUCCESS)
         }
         Command::Pack { out, folder } => make_pack(course, out, folder, page),
+        Command::Verify { lessons, json } => show_verify(course, &lessons, json, page),
         Command::Doctor { json } => show_doctor(course, json, page),
         Command::Data { command } => show_data(course, command.unwrap_or(DataCommand::List), page),
     }
@@ -194,6 +195,20 @@ fn make_pack(course: &Course, out: Option<PathBuf>, folder: bool, page: &Page) -
     let out = out.unwrap_or_else(|| pack::default_place(course, folder));
     let kit = pack::pack(course, &out, folder, &mut |line| outln!("{line}"))?;
     say(page.text(&pack::told(course, &kit)))
+}
+
+fn show_verify(course: &Course, asked: &[String], json: bool, page: &Page) -> Outcome {
+    let numbers: Result<Vec<String>, CourseError> = asked
+        .iter()
+        .map(|asked| lessons::find(course, asked))
+        .collect();
+    let outcome = verify::verify(course, &numbers?)?;
+    if json {
+        print_json(&serde_json::to_value(&outcome).expect("an outcome has keys that are text"));
+    } else {
+        term::print(&verify::render(&outcome, page));
+    }
+    status(outcome.is_good())
 }
 
 fn show_doctor(course: &Course, json: bool, page: &Page) -> Outcome {
