@@ -1,27 +1,11 @@
 //! Reads the built pages back: every link has a target, every fragment an id, every id is there once, and nothing would be
 //! loaded from outside.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{
-    BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
-
+use crate::page::{self, Page};
 use crate::problems::Problems;
-
-/// A page as the check sees it.
-#[derive(Debug, Default)]
-struct Page {
-    ids: BTreeSet<String>,
-    twice: BTreeSet<String>,
-    /// Element, attribute value.
-    links: Vec<(String, String)>,
-    loads: Vec<(String, String)>,
-}
 
 /// Checks all pages below `out`; gives their number and that of the links.
 pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
@@ -35,7 +19,7 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
     {
         match std::fs::read_to_string(file) {
             Ok(text) => {
-                pages.insert(file.clone(), read(&text));
+                pages.insert(file.clone(), page::read(&text));
             }
             Err(error) => problems.add(format!("{}: {error}", file.display())),
         }
@@ -175,60 +159,6 @@ fn decoded(text: &str) -> String {
         rest = if value.is_some() { &after[2..] } else { after };
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn read(html: &str) -> Page {
-    let queue = BufferQueue::default();
-    queue.push_back(StrTendril::from(html));
-    let tokenizer = Tokenizer::new(Collector::default(), TokenizerOpts::default());
-    let _ = tokenizer.feed(&queue);
-    tokenizer.end();
-    tokenizer.sink.0.into_inner()
-}
-
-#[derive(Default)]
-struct Collector(RefCell<Page>);
-
-impl TokenSink for Collector {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let Token::TagToken(tag) = token else {
-            return TokenSinkResult::Continue;
-        };
-        if tag.kind == TagKind::EndTag {
-            return TokenSinkResult::Continue;
-        }
-        let name = tag.name.to_string();
-        let page = &mut *self.0.borrow_mut();
-        for attribute in &tag.attrs {
-            let value = attribute.value.to_string();
-            match (&*attribute.name.local, name.as_str()) {
-                ("id", _) if !page.ids.insert(value.clone()) => {
-                    page.twice.insert(value);
-                }
-                ("href", "a" | "area") => page.links.push((name.clone(), value)),
-                ("href" | "xlink:href", "use" | "image" | "lineargradient" | "pattern") => {
-                    page.loads.push((name.clone(), value))
-                }
-                ("href", "link" | "base") | ("src" | "poster" | "data", _) => {
-                    page.loads.push((name.clone(), value))
-                }
-                ("srcset", _) => page.loads.extend(value.split(',').filter_map(|part| {
-                    Some((name.clone(), part.split_whitespace().next()?.to_owned()))
-                })),
-                ("style", _) if value.contains("url(") && !value.contains("url(#") => {
-                    page.loads.push((name.clone(), value))
-                }
-                _ => {}
-            }
-        }
-        match name.as_str() {
-            "script" => TokenSinkResult::RawData(RawKind::ScriptData),
-            "style" => TokenSinkResult::RawData(RawKind::Rawtext),
-            _ => TokenSinkResult::Continue,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::pictures;
+use crate::figures;
 use crate::problems::Problems;
 use crate::workbook::Workbook;
 
@@ -12,7 +12,7 @@ use crate::workbook::Workbook;
 pub fn figures(book: &Workbook, out: &Path, problems: &Problems) {
     let folder = out.join("figures");
     for name in names(&book.root.join("book/figures")) {
-        let written = pictures::trace(book, &name).and_then(|(_, text)| {
+        let written = figures::trace(book, &name).and_then(|(_, text)| {
             let trace = format!("window.figures.trace(\"{name}\", {});\n", text.trim());
             let copy = || -> std::io::Result<()> {
                 std::fs::create_dir_all(&folder)?;

@@ -3,23 +3,29 @@
 //! `book-builder [--root FOLDER] [--out FOLDER]`; `cargo course book` calls it. It writes nothing outside `--out` and needs
 //! no network. A problem is printed as `page:line: what; what to do`, and any problem makes the build fail.
 //!
-//! Read in this order: [`make`] (the whole way), [`fill`] (the placeholders of a page), then what they are filled with:
-//! [`source`], [`exercises`], [`pictures`], [`claims`], [`recorded`], [`workshops`], [`maths`]; last [`check`].
+//! Read in this order: [`make`] (the whole way), [`fill`] and [`placeholder`] (the placeholders of a page), then what they are filled with:
+//! [`source`], [`exercises`], [`pictures`], [`figures`], [`claims`], [`recorded`], [`workshops`], [`maths`]; last [`check`].
 
 #![forbid(unsafe_code)]
 
 mod check;
 mod claims;
 mod exercises;
+mod figures;
 mod fill;
 mod finish;
 mod html;
 mod make;
 mod maths;
+mod page;
 mod pictures;
+mod placeholder;
 mod problems;
 mod recorded;
 mod source;
+mod svg;
+#[cfg(test)]
+mod tests;
 mod workbook;
 mod workshops;
 

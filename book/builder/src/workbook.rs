@@ -171,6 +171,11 @@ impl Workbook {
         }
     }
 
+    /// The text of a file, named from the root.
+    pub fn text(&self, name: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.root.join(name)).map_err(|error| format!("{name}: {error}"))
+    }
+
     /// The lesson with this number.
     pub fn lesson(&self, number: &str) -> Result<&Lesson, String> {
         self.lessons.get(number).ok_or_else(|| {

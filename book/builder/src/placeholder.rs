@@ -1,0 +1,121 @@
+//! One placeholder: its name and arguments, and what it is replaced by.
+
+use crate::fill::Page;
+use crate::{claims, exercises, figures, pictures, recorded, source, workshops};
+
+/// `chart 05 rows "a text"` into the name and its arguments.
+pub fn parse(inside: &str) -> Result<(String, Vec<String>), String> {
+    let mut words = Vec::new();
+    let mut rest = inside.trim();
+    while !rest.is_empty() {
+        let (word, after) = if let Some(quoted) = rest.strip_prefix('"') {
+            quoted
+                .split_once('"')
+                .ok_or("a quotation mark is not closed")?
+        } else {
+            rest.split_once(char::is_whitespace).unwrap_or((rest, ""))
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    if words.is_empty() {
+        return Err("a placeholder has no name".to_owned());
+    }
+    Ok((words.remove(0), words))
+}
+
+/// What replaces the placeholder. Blocks need a line of their own (`alone`), includes a code fence around them.
+pub fn one(
+    name: &str,
+    arguments: &[String],
+    page: &Page,
+    in_code: bool,
+    alone: bool,
+) -> Result<String, String> {
+    let given: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if name == "include" {
+        return match (given.as_slice(), in_code && alone) {
+            ([what], true) => include(what, page),
+            ([_], false) => Err("an include stands alone on a line inside a code fence".to_owned()),
+            _ => Err("an include names one file, and an anchor: path:anchor".to_owned()),
+        };
+    }
+    if in_code {
+        return Err(format!(
+            "{{{{#{name}}}}} inside a code fence; write \\{{{{#{name}}}}} to show it"
+        ));
+    }
+    let book = page.workbook;
+    match (name, given.as_slice()) {
+        ("minutes", [number]) => return workshops::minutes(book, number),
+        ("minutes", [number, of]) => {
+            return workshops::minutes_of_kind(book, number, of).map(|n| n.to_string());
+        }
+        ("minutes-of", parts @ [_, ..]) => {
+            return workshops::minutes_of(book, parts).map(|n| n.to_string());
+        }
+        ("evaluation", [key]) => return recorded::evaluation(book, key),
+        ("training", [key]) => return recorded::training(book, key),
+        ("recorded", [number, key]) => return recorded::lesson(book, number, key),
+        _ => {}
+    }
+    let block = match (name, given.as_slice()) {
+        ("here", []) => pictures::here(book, None),
+        ("here", [number]) => pictures::here(book, Some(number)),
+        ("drawing", [name, alt]) => pictures::drawing(book, name, alt),
+        ("figure", [name, title]) => figures::figure(book, name, title, &page.to_root()),
+        ("chart", [number, name, alt]) => pictures::chart(book, number, name, alt),
+        ("exercises", [number]) => exercises::table(book, number),
+        ("exercise", [id]) => exercises::heading(book, id),
+        ("key", [id]) => exercises::key(book, id),
+        ("claims", [number]) => claims::of_lesson(book, number),
+        ("claims-all", []) => claims::all(book, &page.to_root()),
+        ("evaluation-table", []) => recorded::evaluation_table(book),
+        ("workshop", [id]) => workshops::plan(book, id),
+        _ => Err(format!(
+            "there is no placeholder {{{{#{name}}}}} with {} argument(s); book/README.md has the list",
+            given.len()
+        )),
+    }?;
+    if !alone {
+        return Err(format!(
+            "{{{{#{name}}}}} stands alone on a line, at its beginning"
+        ));
+    }
+    Ok(format!("\n{}\n", block.trim_end()))
+}
+
+fn include(what: &str, page: &Page) -> Result<String, String> {
+    let (name, anchor) = match what.split_once(':') {
+        Some((name, anchor)) => (name, Some(anchor)),
+        None => (what, None),
+    };
+    let (path, shown) = page.file(name);
+    match anchor {
+        Some(anchor)
+            if anchor.is_empty()
+                || anchor.starts_with(|c: char| c.is_ascii_digit() || c == ':') =>
+        {
+            Err("include by an anchor: line numbers are wrong after the next change".to_owned())
+        }
+        Some(anchor) => source::region(&path, &shown, anchor),
+        None => source::whole(&path, &shown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_arguments_may_hold_blanks() {
+        let (name, arguments) = parse("chart 05 rows \"two words\"").expect("it is well formed");
+        assert_eq!(
+            (name.as_str(), arguments),
+            (
+                "chart",
+                vec!["05".into(), "rows".into(), "two words".into()]
+            )
+        );
+    }
+}
