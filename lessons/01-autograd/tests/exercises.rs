@@ -27,7 +27,7 @@ mod ex_01_1_numeric_gradient {
             let found = found[&place];
             assert!(
                 (found - expected).abs() < 1e-9,
-                "element {:?}: expected {expected}, found {found:.6}. {why}",
+                "element {:?}: expected {expected}, found {found}. {why}",
                 place.slice()
             );
         }
