@@ -9,7 +9,9 @@ use loading::exercises::safe_header;
 use loading::header::{Entry, RawEntry, Refuse, checked_entry, parse_json};
 use loading::manifest::sha256_bytes;
 use serde_json::{Value, json};
-use std::ops::Range;
+
+/// Begin and end of some bytes of the file.
+type Span = (usize, usize);
 
 const FILE: &str = "model.safetensors";
 
@@ -39,7 +41,7 @@ pub fn document() -> Value {
                 "id": id,
                 "name": name,
                 "bytes": hex(&bytes),
-                "changed": range(if id == "gap" { 131..133 } else { changed(&whole, &bytes) }),
+                "changed": if id == "gap" { (131, 133) } else { changed(&whole, &bytes) },
                 "steps": steps(&bytes, &digest),
             })
         })
@@ -141,9 +143,9 @@ fn cut_header(whole: &[u8]) -> Vec<u8> {
 }
 
 /// Where two files differ: from the first byte that is another one to the last.
-fn changed(whole: &[u8], other: &[u8]) -> Range<usize> {
+fn changed(whole: &[u8], other: &[u8]) -> Span {
     if whole == other {
-        return 0..0;
+        return (0, 0);
     }
     let same = |(a, b): &(&u8, &u8)| a == b;
     let front = whole.iter().zip(other).take_while(same).count();
@@ -151,15 +153,11 @@ fn changed(whole: &[u8], other: &[u8]) -> Range<usize> {
     let back = (whole.iter().rev().zip(other.iter().rev()))
         .take_while(same)
         .count();
-    front..(other.len() - back.min(rest)).max(whole.len().min(other.len()) - back.min(rest))
+    (front, other.len() - back.min(rest))
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn range(range: Range<usize>) -> Value {
-    json!([range.start, range.end])
 }
 
 /// Steps of one run, in the making.
@@ -171,34 +169,33 @@ struct Recorder {
 
 impl Recorder {
     /// Something is read.
-    fn look(&mut self, text: &str, at: &[Range<usize>]) {
+    fn look(&mut self, text: &str, at: &[Span]) {
         self.push(text, at, None);
     }
 
     /// The check in turn is passed.
-    fn pass(&mut self, text: &str, at: &[Range<usize>]) {
+    fn pass(&mut self, text: &str, at: &[Span]) {
         self.passed += 1;
         self.push(text, at, None);
     }
 
     /// The check in turn refuses the file.
-    fn refuse(&mut self, text: &str, at: &[Range<usize>]) -> Vec<Value> {
+    fn refuse(&mut self, text: &str, at: &[Span]) -> Vec<Value> {
         self.push(text, at, Some(self.passed));
         std::mem::take(&mut self.steps)
     }
 
-    fn push(&mut self, text: &str, at: &[Range<usize>], refused_by: Option<usize>) {
-        let at: Vec<Value> = at.iter().cloned().map(range).collect();
+    fn push(&mut self, text: &str, at: &[Span], refused_by: Option<usize>) {
         self.steps
             .push(json!({"text": text, "at": at, "passed": self.passed, "refused_by": refused_by}));
     }
 }
 
 /// Where each claim stands in the file: from its name to its closing brace.
-fn places(file: &[u8], json: Range<usize>, claims: &[(String, RawEntry)]) -> Vec<Range<usize>> {
-    let mut at = json.start;
+fn places(file: &[u8], json: Span, claims: &[(String, RawEntry)]) -> Vec<Span> {
+    let mut at = json.0;
     let find = |from: usize, word: &str| {
-        from + file[from..json.end]
+        from + file[from..json.1]
             .windows(word.len())
             .position(|window| window == word.as_bytes())
             .unwrap()
@@ -207,7 +204,7 @@ fn places(file: &[u8], json: Range<usize>, claims: &[(String, RawEntry)]) -> Vec
     for (name, _) in claims {
         let begin = find(at, &format!("\"{name}\":"));
         at = find(begin, "}") + 1;
-        places.push(begin..at);
+        places.push((begin, at));
     }
     places
 }
@@ -226,7 +223,7 @@ fn steps(file: &[u8], digest: &str) -> Vec<Value> {
         &format!(
             "The first eight bytes are one number, the low byte first: the header has {n} bytes."
         ),
-        &[0..8],
+        &[(0, 8)],
     );
     let left = len - 8;
     if n > left as u64 {
@@ -234,19 +231,19 @@ fn steps(file: &[u8], digest: &str) -> Vec<Value> {
             "{n} is more than the {left} bytes that are left. Refused: {}",
             refused()
         );
-        return record.refuse(&text, &[0..8]);
+        return record.refuse(&text, &[(0, 8)]);
     }
     let data_begin = 8 + n as usize;
     let text = format!(
         "{left} bytes are left, {n} of them are the header, {} are data.",
         len - data_begin
     );
-    record.pass(&text, &[8..data_begin]);
+    record.pass(&text, &[(8, data_begin)]);
     let Ok(raw) = parse_json(&file[8..data_begin]) else {
         let text = format!("The header is read as JSON. Refused: {}", refused());
-        return record.refuse(&text, &[8..data_begin]);
+        return record.refuse(&text, &[(8, data_begin)]);
     };
-    let places = places(file, 8..data_begin, &raw.entries);
+    let places = places(file, (8, data_begin), &raw.entries);
     let names: Vec<&str> = raw.entries.iter().map(|(name, _)| name.as_str()).collect();
     record.pass(
         &format!(
@@ -272,18 +269,15 @@ fn steps(file: &[u8], digest: &str) -> Vec<Value> {
         match checked_entry(Refuse { file: FILE }, name, claim) {
             Err(error) => {
                 assert_eq!(error.to_string(), refused());
-                return record.refuse(
-                    &format!("{text}. Refused: {error}"),
-                    std::slice::from_ref(place),
-                );
+                return record.refuse(&format!("{text}. Refused: {error}"), &[*place]);
             }
             Ok(entry) => entries.push(entry),
         }
         let text = format!("{text}, as it should be.");
         if entries.len() == num_claims {
-            record.pass(&text, std::slice::from_ref(place));
+            record.pass(&text, &[*place]);
         } else {
-            record.look(&text, std::slice::from_ref(place));
+            record.look(&text, &[*place]);
         }
     }
     together(file, digest, record, entries, &places)
@@ -295,7 +289,7 @@ fn together(
     digest: &str,
     mut record: Recorder,
     mut entries: Vec<Entry>,
-    places: &[Range<usize>],
+    places: &[Span],
 ) -> Vec<Value> {
     let refused = || safe_header(FILE, file).unwrap_err().to_string();
     if entries[0].name == entries[1].name {
@@ -305,7 +299,7 @@ fn together(
     record.pass("Sorted by name: no two neighbours are equal.", places);
     entries.sort_by_key(|entry| entry.begin);
     let data = 8 + u64::from_le_bytes(*file.first_chunk().unwrap()) as usize;
-    let place = |entry: &Entry| data + entry.begin..(data + entry.end).min(file.len());
+    let place = |entry: &Entry| (data + entry.begin, (data + entry.end).min(file.len()));
     let (first, second) = (&entries[0], &entries[1]);
     record.look(
         &format!(
@@ -339,7 +333,7 @@ fn together(
             refused()
         );
         let at = if end < file.len() {
-            end..file.len()
+            (end, file.len())
         } else {
             place(second)
         };
@@ -356,7 +350,11 @@ fn together(
     let mut shown = Vec::new();
     for entry in &entries {
         let mut values = Vec::new();
-        widen(Dtype::BF16, &file[place(entry)], &mut values);
+        widen(
+            Dtype::BF16,
+            &file[place(entry).0..place(entry).1],
+            &mut values,
+        );
         let text: Vec<String> = values.iter().map(f32::to_string).collect();
         shown.push(format!("{} = {}", entry.name, text.join(", ")));
         if let Some(index) = first_not_finite(&values) {
@@ -366,18 +364,17 @@ fn together(
                 entry.name,
                 values[index]
             );
-            let at = place(entry).start + 2 * index;
-            return record.refuse(&text, std::slice::from_ref(&(at..at + 2)));
+            let at = place(entry).0 + 2 * index;
+            return record.refuse(&text, &[(at, at + 2)]);
         }
     }
     record.pass(
         &format!("The values are read: {}. All are finite.", shown.join("; ")),
-        std::slice::from_ref(&(data..file.len())),
+        &[(data, file.len())],
     );
     let found = sha256_bytes(file);
     let (found_start, recorded_start) = (&found[..8], &digest[..8]);
-    let all = 0..file.len();
-    let all = std::slice::from_ref(&all);
+    let all = &[(0, file.len())];
     if found != digest {
         let text = format!(
             "The SHA-256 of these bytes begins with {found_start}, the recorded one with {recorded_start}. Only this tells that it is not the right file."
