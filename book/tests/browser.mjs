@@ -59,15 +59,16 @@ function listen(page, look, path) {
     });
 }
 
-/** What is wider than the page, so that the message names it. */
+/** What is wider than the page, so that the message names it. mdBook's content scrolls by itself, so the page alone tells nothing. */
 const overflowing = () => {
     const width = document.documentElement.clientWidth;
-    if (document.documentElement.scrollWidth <= width + 1) return null;
     const main = document.querySelector("main");
-    const scrolls = (node) => node && node !== main && (/(auto|scroll|hidden)/.test(getComputedStyle(node).overflowX) || scrolls(node.parentElement));
-    const wide = [...main.querySelectorAll("*")].find((node) => node.getBoundingClientRect().right > width + 1 && !scrolls(node.parentElement));
-    const what = wide ? `<${wide.tagName.toLowerCase()} class="${wide.getAttribute("class") || ""}"> ${wide.textContent.trim().slice(0, 60)}` : "something outside the text";
-    return `${document.documentElement.scrollWidth} px wide on ${width}: ${what}`;
+    const isCut = (node) => node !== main && (/(auto|scroll|hidden|clip)/.test(getComputedStyle(node).overflowX) || isCut(node.parentElement));
+    const isWide = (node) => node.getBoundingClientRect().right > width + 1 && !isCut(node.parentElement) && node.getClientRects().length > 0;
+    const wide = [...main.querySelectorAll("*")].find(isWide);
+    if (wide) return `wider than ${width} px: <${wide.tagName.toLowerCase()} class="${wide.getAttribute("class") || ""}"> ${wide.textContent.trim().slice(0, 60)}`;
+    const boxes = [document.documentElement, document.getElementById("mdbook-content")];
+    return boxes.some((box) => box.scrollWidth > box.clientWidth + 1) ? `something is wider than ${width} px` : null;
 };
 
 /** Buttons and choices that stand out of their figure. */

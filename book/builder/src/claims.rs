@@ -141,9 +141,7 @@ fn read(book: &Workbook, lesson: &Lesson) -> Result<Document, String> {
         "lessons/{}/results/lesson{}.json",
         lesson.folder, lesson.number
     );
-    let text = std::fs::read_to_string(book.root.join(&shown))
-        .map_err(|error| format!("{shown}: {error}"))?;
-    serde_json::from_str(&text).map_err(|error| format!("{shown}: {error}"))
+    serde_json::from_str(&book.text(&shown)?).map_err(|error| format!("{shown}: {error}"))
 }
 
 /// Three digits and the unit, as `cargo course claims` prints it.

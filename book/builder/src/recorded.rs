@@ -62,9 +62,7 @@ pub fn evaluation_table(book: &Workbook) -> Result<String, String> {
 }
 
 fn read(book: &Workbook, shown: &str) -> Result<Value, String> {
-    let text = std::fs::read_to_string(book.root.join(shown))
-        .map_err(|error| format!("{shown}: {error}"))?;
-    serde_json::from_str(&text).map_err(|error| format!("{shown}: {error}"))
+    serde_json::from_str(&book.text(shown)?).map_err(|error| format!("{shown}: {error}"))
 }
 
 fn look_up(json: &Value, asked: &str) -> Result<String, String> {

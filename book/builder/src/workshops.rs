@@ -91,10 +91,8 @@ pub fn minutes_of(book: &Workbook, parts: &[&str]) -> Result<u32, String> {
 /// A plan as a table: parts, their minutes, the sum of each session and of the day.
 pub fn plan(book: &Workbook, id: &str) -> Result<String, String> {
     let shown = "book/workshops.toml";
-    let text = std::fs::read_to_string(book.root.join(shown))
-        .map_err(|error| format!("{shown}: {error}"))?;
-    let file: File =
-        toml::from_str(&text).map_err(|error| format!("{shown}: {}", error.message()))?;
+    let file: File = toml::from_str(&book.text(shown)?)
+        .map_err(|error| format!("{shown}: {}", error.message()))?;
     let plan = file
         .plan
         .iter()
