@@ -6,6 +6,7 @@
 //! the copy takes its place, and the reader is told; a file of a later version of this program is left alone.
 
 mod place;
+mod progress;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +15,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::clock;
 use crate::error::CourseError;
 use crate::tools::Course;
 use place::Place;
+pub use progress::{Answer, Progress, Status};
 
 /// The version of the file's form that this program writes.
 pub const SCHEMA: u32 = 1;
@@ -47,67 +48,6 @@ pub struct Started {
     rest: BTreeMap<String, Value>,
 }
 
-/// What happened to one exercise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Progress {
-    /// What the last check found.
-    pub status: Status,
-    /// How many different bodies were checked.
-    pub attempts: u32,
-    /// How many of the three hints were shown.
-    pub hints: u32,
-    /// Whether the solution was asked for before a pass.
-    pub gave_up: bool,
-    /// Whether the reader leaves it out.
-    pub skipped: bool,
-    /// The answer to a predict exercise.
-    pub answer: Option<Answer>,
-    /// The tracked signature when the learner's file was made, one line, blanks normalised.
-    pub signature: Option<String>,
-    /// Hash of the group of tests when the learner's file was made, or when a change of it was last told.
-    pub tests: Option<String>,
-    /// Hash of the last body that was checked: a check of the same text again is not another attempt.
-    pub body: Option<String>,
-    /// When the learner's file was made.
-    pub started_at: Option<String>,
-    /// When it was last checked or answered.
-    pub checked_at: Option<String>,
-    /// When it first passed. Stays when a later check fails.
-    pub passed_at: Option<String>,
-    #[serde(flatten)]
-    rest: BTreeMap<String, Value>,
-}
-
-/// What the last check of an exercise found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Not checked yet, or not written.
-    #[default]
-    Open,
-    /// Written, and not right.
-    Failing,
-    /// Right.
-    Passed,
-}
-
-/// The answers to a predict exercise. The first one is what was believed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Answer {
-    /// Index of the option answered first.
-    pub first: usize,
-    /// Whether it was right.
-    pub first_right: bool,
-    /// Index of the option answered last.
-    pub latest: usize,
-    /// Whether it was right.
-    pub latest_right: bool,
-    /// How often it was answered.
-    pub times: u32,
-}
-
 impl Default for State {
     fn default() -> Self {
         Self {
@@ -116,58 +56,6 @@ impl Default for State {
             exercises: BTreeMap::new(),
             rest: BTreeMap::new(),
         }
-    }
-}
-
-impl Progress {
-    /// Notes a check of a written body. `body` is any hash of its text.
-    pub fn checked(&mut self, passed: bool, body: &str) {
-        if self.body.as_deref() != Some(body) {
-            self.attempts += 1;
-            self.body = Some(body.to_owned());
-        }
-        self.decided(passed);
-    }
-
-    /// Notes an answer to a predict exercise.
-    pub fn answered(&mut self, option: usize, right: bool) {
-        let answer = self.answer.get_or_insert_default();
-        if answer.times == 0 {
-            (answer.first, answer.first_right) = (option, right);
-        }
-        (answer.latest, answer.latest_right) = (option, right);
-        answer.times += 1;
-        self.attempts += 1;
-        self.decided(right);
-    }
-
-    fn decided(&mut self, passed: bool) {
-        let now = clock::now();
-        self.status = if passed {
-            Status::Passed
-        } else {
-            Status::Failing
-        };
-        if passed {
-            self.skipped = false;
-            self.passed_at.get_or_insert_with(|| now.clone());
-        }
-        self.checked_at = Some(now);
-    }
-
-    /// Opens it again, as before the first check. What a teacher counts stays: attempts, and a give-up.
-    pub fn reopen(&mut self) {
-        *self = Self {
-            attempts: self.attempts,
-            gave_up: self.gave_up,
-            rest: std::mem::take(&mut self.rest),
-            ..Self::default()
-        };
-    }
-
-    /// Whether the solution may be shown: it passed once, or the reader gave up.
-    pub fn may_see_solution(&self) -> bool {
-        self.passed_at.is_some() || self.gave_up
     }
 }
 
