@@ -19,7 +19,7 @@ window.figures.register("generation", (root, trace, ui) => {
         const before = run.steps.slice(0, at).map((step) => step.said).join("");
         const said = run.steps[at].said;
         ui.fill(text, soft(run.prompt), before, said.startsWith(" ") ? " " : null,
-            ui.el("mark", { style: { background: "var(--d-a)", color: "var(--d-bg)", padding: "0 2px", borderRadius: "3px" } },
+            ui.el("mark", { style: { background: "var(--d-a)", color: "var(--d-bg)", padding: "0 2px", margin: "0", borderRadius: "3px" } },
                 said.trim() || "(end of text)"));
     }
 
