@@ -205,7 +205,10 @@ fn add_costs(
             let (Some(yours), Some(reference)) = (&task.yours, &task.reference) else {
                 continue;
             };
-            let mut names: Vec<&String> = reference.keys().chain(yours.keys()).collect();
+            // Zero is left out of the counts, and "allocates nothing" is worth knowing.
+            let always = ["allocations".to_owned()];
+            let counted = reference.keys().chain(yours.keys());
+            let mut names: Vec<&String> = counted.chain(&always).collect();
             names.sort();
             names.dedup();
             for name in names {

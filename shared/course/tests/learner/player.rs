@@ -24,7 +24,7 @@ pub struct Ran {
 }
 
 impl Player {
-    /// Clones twice. The folder is always the same, so that a second run builds less and leaves no second copy in the target folder.
+    /// Clones twice, always to the same folder, so that a second run leaves no second copy in the target folder.
     pub fn new() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
@@ -33,19 +33,14 @@ impl Player {
         let target = std::env::var_os("CARGO_TARGET_DIR");
         let target = target.map_or_else(|| root.join("target"), PathBuf::from);
         let folder = target.join("learner");
-        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let player = Self {
             upstream: folder.join("upstream"),
             home: folder.join("home"),
             target,
         };
-        git(
-            &folder,
-            &["clone", "--quiet", &root.display().to_string(), "upstream"],
-        );
-        git(&player.upstream, &["checkout", "--quiet", "-B", "course"]);
-        git(&folder, &["clone", "--quiet", "upstream", "home"]);
+        clone(root, &player.upstream);
+        clone(&player.upstream, &player.home);
         player
     }
 
@@ -108,7 +103,10 @@ impl Player {
             &self.upstream,
             &[&author[..], &["commit", "--quiet", "-a", "-m", message]].concat(),
         );
-        git(&self.home, &["pull", "--quiet", "--ff-only"]);
+        git(
+            &self.home,
+            &["pull", "--quiet", "--ff-only", "origin", "course"],
+        );
     }
 
     /// What git says of the learner's clone: nothing, as long as all work is in `work`.
@@ -153,6 +151,44 @@ impl Ran {
         }
         self
     }
+}
+
+/// A clone of the last commit of `from`, with nothing else in it. One that an earlier run left is made equal to a new one; files that
+/// are the same keep their times, and what was built from them is not built again.
+fn clone(from: &Path, to: &Path) {
+    let from = from.display().to_string();
+    if !to.join(".git").is_dir() {
+        let folder = to.parent().unwrap();
+        git(
+            folder,
+            &["clone", "--quiet", &from, &to.display().to_string()],
+        );
+        git(
+            to,
+            &[
+                "checkout",
+                "--quiet",
+                "-B",
+                "course",
+                "--track",
+                "origin/HEAD",
+            ],
+        );
+        return;
+    }
+    git(to, &["fetch", "--quiet", "origin", "HEAD"]);
+    git(
+        to,
+        &[
+            "checkout",
+            "--quiet",
+            "--force",
+            "-B",
+            "course",
+            "FETCH_HEAD",
+        ],
+    );
+    git(to, &["clean", "--quiet", "-ffdx"]);
 }
 
 fn replace(path: &Path, old: &str, new: &str) {
