@@ -119,9 +119,9 @@ async function stepThrough(figure, look, path) {
 async function search(page, look, path) {
     await page.keyboard.press("/");
     const bar = page.locator("#mdbook-searchbar");
-    await bar.waitFor({ state: "visible", timeout: 10_000 });
+    await bar.waitFor({ state: "visible", timeout: 60_000 });
     await bar.pressSequentially("gradient");
-    await page.locator("#mdbook-searchresults li").first().waitFor({ timeout: 10_000 })
+    await page.locator("#mdbook-searchresults li").first().waitFor({ timeout: 60_000 })
         .catch(() => problem(look, path, "the search finds nothing for \"gradient\""));
 }
 
@@ -134,6 +134,7 @@ let stepped = 0;
 for (const look of looks) {
     const { name, ...settings } = look;
     const context = await browser.newContext({ ...settings, reducedMotion: "reduce" });
+    context.setDefaultTimeout(120_000);   // a busy machine is no fault of the book
     await context.addInitScript(() => { window.print = () => {}; });
     for (const path of pages) {
         const page = await context.newPage();
