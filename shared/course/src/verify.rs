@@ -199,7 +199,7 @@ fn question(exercise: &Exercise, tests: &str, missing: &mut Vec<String>) {
         }
     }
     let right = &exercise.options[exercise.answer];
-    if !words::knows_the_answer(tests, &exercise.group, right) {
+    if !words::knows_the_answer(tests, exercise) {
         missing.push(format!(
             "{} neither reads course.toml nor asserts {right:?}",
             exercise.group

@@ -236,7 +236,10 @@ pub fn ledger_table(counts: &[Counts]) -> Table {
         let (Some(yours), Some(reference)) = (&task.yours, &task.reference) else {
             continue;
         };
-        let mut names: Vec<&String> = reference.keys().chain(yours.keys()).collect();
+        // Nothing allocated is an answer too.
+        let always = ["allocations".to_owned()];
+        let counted = reference.keys().chain(yours.keys());
+        let mut names: Vec<&String> = counted.chain(&always).collect();
         names.sort();
         names.dedup();
         for name in names {

@@ -94,9 +94,10 @@ fn prose(attributes: &[Attribute]) -> String {
     lines.join(" ").trim().to_owned()
 }
 
-/// Whether the code of a group reads `course.toml` or names this number.
-pub fn knows_the_answer(tests: &str, group: &str, answer: &str) -> bool {
-    let Some(code) = functions::module_code(tests, group) else {
+/// Whether a group of a question knows the right option: it asserts its number, or asks for the question by its id in a file of tests
+/// that reads `course.toml`.
+pub fn knows_the_answer(tests: &str, exercise: &Exercise) -> bool {
+    let Some(code) = functions::module_code(tests, &exercise.group) else {
         return false;
     };
     let digits = |text: &str| {
@@ -104,18 +105,19 @@ pub fn knows_the_answer(tests: &str, group: &str, answer: &str) -> bool {
             .filter(char::is_ascii_digit)
             .collect::<String>()
     };
-    let wanted = digits(answer);
+    let wanted = digits(&exercise.options[exercise.answer]);
     let plain = code.replace('_', "");
     let has_number = !wanted.is_empty()
         && plain
             .split(|c: char| !c.is_ascii_digit())
             .any(|number| number == wanted);
-    has_number || code.contains("answer") || code.contains("course")
+    has_number || tests.contains("course.toml") && code.contains(&format!("\"{}\"", exercise.id))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exercise;
 
     const TESTS: &str = "mod ex_05_1_a {\n    fn help() {}\n    /// Why\n    /// so.\n    #[test]\n    fn first() { assert_eq!(2_784, 1) }\n    #[test]\n    fn second() {}\n}\n";
 
@@ -128,8 +130,32 @@ mod tests {
     }
 
     #[test]
-    fn a_group_knows_the_number_that_it_asserts() {
-        assert!(knows_the_answer(TESTS, "ex_05_1_a", "2 784 rows"));
-        assert!(!knows_the_answer(TESTS, "ex_05_1_a", "75"));
+    fn a_group_knows_the_number_that_it_asserts_or_asks_for_the_question() {
+        let question = |id: &str, group: &str, right: &str| {
+            let text = format!(
+                "[[exercises]]\nid = \"{id}\"\ntitle = \"T\"\nkind = \"predict\"\ngroup = \"{group}\"\nquestion = \"?\"\noptions = [\"1\", \"{right}\"]\nanswer = 1\n"
+            );
+            exercise::parse(&text, "05", "05-x", "course.toml")
+                .unwrap()
+                .remove(0)
+        };
+        let asked = TESTS.to_owned()
+            + "mod ex_05_2_b { #[test] fn t() { ask(\"05.2\") } }\nfn ask(id: &str) { include_str!(\"../course.toml\"); }\n";
+        assert!(knows_the_answer(
+            TESTS,
+            &question("05.1", "ex_05_1_a", "2 784 rows")
+        ));
+        assert!(!knows_the_answer(
+            TESTS,
+            &question("05.1", "ex_05_1_a", "75")
+        ));
+        assert!(knows_the_answer(
+            &asked,
+            &question("05.2", "ex_05_2_b", "only the checksum")
+        ));
+        assert!(!knows_the_answer(
+            &asked,
+            &question("05.3", "ex_05_2_b", "only the checksum")
+        ));
     }
 }
