@@ -97,7 +97,6 @@ mod ex_05_7_rows_computed {
 /// 05.8 What comes out: the length of the logits and the head's work, from the default model's own sizes.
 mod ex_05_8_what_comes_out {
     use super::{expect, question};
-    use generation::State;
     use generation::work::Work;
     use loading::ModelFolder;
 
@@ -105,10 +104,12 @@ mod ex_05_8_what_comes_out {
         loading::open("stories").unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// One number for each token of the vocabulary, for the last row.
+    /// One number for each token of the vocabulary, for the last row: as many as the head has rows, and here the head is the embedding.
     #[test]
     fn one_number_comes_out_for_each_token_of_the_vocabulary() {
-        let logits = State::new(&stories().config, 4).logits().len();
+        let stories = stories();
+        let head = stories.weights.info("model.embed_tokens.weight");
+        let logits = head.expect("the head of a tied model").shape[0];
         let (options, answer) = question("05.8");
         expect(
             "the right option is the number of logits",
