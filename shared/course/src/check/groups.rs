@@ -256,8 +256,9 @@ fn in_our_words(message: &str) -> String {
 /// The test that was begun and not ended.
 fn unfinished(stdout: &str) -> Option<String> {
     let last = stdout.lines().last()?;
-    let name = last.strip_prefix("test ")?.split(" ... ").next()?;
-    Some(name.to_owned())
+    let (name, outcome) = last.strip_prefix("test ")?.split_once(" ... ")?;
+    let is_open = !["ok", "FAILED", "ignored"].contains(&outcome.trim());
+    is_open.then(|| name.to_owned())
 }
 
 /// The names of all tests in the program.

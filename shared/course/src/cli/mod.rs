@@ -178,20 +178,20 @@ pub enum Command {
         #[arg(long)]
         folder: bool,
     },
-
-    /// Is this machine ready? Says what to do where it is not
-    Doctor {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Check the exercises themselves: each one tests what it says, and nothing else
     #[command(
-        after_help = "For authors of lessons, and run by CI. The reference passes; with one body stubbed its tests fail and no\nothers do; hints, minutes, wrong ideas and the page in the book are there.\n\nExamples:\n  cargo course verify         all lessons (minutes)\n  cargo course verify 05"
+        after_help = "For authors of lessons, and run by CI. The reference passes; with one body\nstubbed its tests fail and no others do; hints, minutes, wrong ideas and the\npage in the book are there.\n\nExamples:\n  cargo course verify         all lessons (minutes)\n  cargo course verify 05"
     )]
     Verify {
         /// `5`, `05` or `lesson05`; all lessons without it
         lessons: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Is this machine ready? Says what to do where it is not
+    Doctor {
         /// Print JSON
         #[arg(long)]
         json: bool,
