@@ -3,7 +3,8 @@
 //! It teaches nothing and depends on no lesson: it reads their `course.toml` and results, and runs their binaries.
 //! Everything takes a [`tools::Course`], so that tests put a small tree and stand-ins for cargo and pip in its place.
 //!
-//! Read in this order: [`tools`], [`lessons`], [`list`], [`results`], [`claims`], [`data`], [`doctor`].
+//! Read in this order: [`tools`], [`lessons`], [`list`], [`results`], [`claims`], [`data`], [`doctor`]; and for the exercises
+//! [`exercise`], [`source`], [`twin`], [`check`], [`run`], [`verify`], [`state`].
 
 #![forbid(unsafe_code)]
 

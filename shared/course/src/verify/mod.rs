@@ -1,0 +1,116 @@
+//! `cargo course verify`: is every exercise of every lesson what an exercise has to be?
+//!
+//! The definition: the reference passes; for each exercise k, a twin with only that body stubbed compiles, its group of tests fails, and
+//! every other group passes. A mend exercise's faulty body is held to the same. A catch exercise's reference kills every planted
+//! fault, and an empty answer does not pass. Hints, minutes, difficulty and the named wrong ideas are complete, and the chapter
+//! names the exercise.
+//!
+//! # Why one build is enough
+//! A twin for each of thirty exercises would be built thirty times. Instead there is one twin a lesson, in which every body is a
+//! `todo!`, built twice:
+//!
+//! 1. Compiled with the ordinary `todo!`: every body is stubbed at once. A function's body is compiled from the signatures of other
+//!    functions and never from their bodies, as long as no signature says `impl Trait` for its result or is `const` (checked here). So a
+//!    crate in which all bodies are stubs compiles if and only if each stub compiles, and the reference's own build shows the
+//!    same of the other bodies. Together: each mixture of stubs and reference bodies compiles, "only k stubbed" among them.
+//! 2. Built with a `todo!` that puts a switch in front of the reference's body: `COURSE_SWITCH="stub 05.1"` makes the body of 05.1
+//!    panic as its stub would, and leaves every other body the reference's. Nothing else tells this program from one that was
+//!    built with only that stub, so the tests are run once for each exercise on one build.
+
+mod trial;
+mod written;
+
+use std::collections::BTreeMap;
+
+use lab::term::Tone;
+use serde::Serialize;
+
+use crate::check::build;
+use crate::error::CourseError;
+use crate::lessons;
+use crate::page::Page;
+use crate::tools::Course;
+use crate::twin::Twin;
+use trial::Trial;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Version of this form.
+    pub schema: u32,
+    /// How many exercises of each lesson were looked at.
+    pub exercises: BTreeMap<String, usize>,
+    /// How many times a lesson's tests were run.
+    pub runs: usize,
+    /// What is wrong, each with its file or exercise.
+    pub problems: Vec<String>,
+}
+
+impl Outcome {
+    /// Whether nothing is wrong.
+    pub fn is_good(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Verifies these lessons (all for none).
+///
+/// # Errors
+/// When a lesson can not be read or built at all.
+pub fn verify(course: &Course, numbers: &[String]) -> Result<Outcome, CourseError> {
+    let mut outcome = Outcome {
+        schema: 1,
+        ..Outcome::default()
+    };
+    let mut twins = Vec::new();
+    for folder in lessons::folders(course)? {
+        let number = lessons::number_of(&folder).unwrap_or_default();
+        if !numbers.is_empty() && !numbers.contains(&number) {
+            continue;
+        }
+        let twin = Twin::for_verify(course, &number)?;
+        outcome.exercises.insert(number, twin.exercises.len());
+        written::all(course, &twin, &mut outcome.problems)?;
+        if twin.coded().next().is_some() {
+            twin.make_files()?;
+            twins.push(twin);
+        }
+    }
+    for twin in &twins {
+        twin.refresh(course)?;
+    }
+    build::build_all(course, &twins, true)?;
+    let programs = build::build_all(course, &twins, false)?;
+    for twin in &twins {
+        let name = format!("{}-exercises", twin.package());
+        let program = programs.iter().find(|(built, _)| *built == name);
+        let Some((_, program)) = program else {
+            outcome
+                .problems
+                .push(format!("lesson {}: its tests were not built", twin.number));
+            continue;
+        };
+        Trial { twin, program }.all(&mut outcome)?;
+    }
+    Ok(outcome)
+}
+
+/// The outcome as a page.
+pub fn render(outcome: &Outcome, page: &Page) -> String {
+    let mut out = String::new();
+    for problem in &outcome.problems {
+        out += &page.paint(Tone::Bad, &page.text(problem));
+    }
+    let num_exercises: usize = outcome.exercises.values().sum();
+    let summary = format!(
+        "{num_exercises} exercises in {} lessons, {} runs of their tests: {}",
+        outcome.exercises.len(),
+        outcome.runs,
+        match outcome.problems.len() {
+            0 => "every one is as it should be".to_owned(),
+            1 => "1 problem".to_owned(),
+            n => format!("{n} problems"),
+        }
+    );
+    out + &page.text(&summary)
+}
