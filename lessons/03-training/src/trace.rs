@@ -12,8 +12,16 @@ use crate::merges::{Counted, Merges};
 /// Pairs that are shown, of all that were counted.
 const PAIRS: usize = 8;
 
-/// The texts: key, name, words with their counts, merges.
-const TEXTS: [(&str, &str, &[(&str, u64)], usize); 3] = [
+/// A text: key, name, words with their counts, merges.
+type Text = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, u64)],
+    usize,
+);
+
+/// The texts.
+const TEXTS: [Text; 3] = [
     (
         "words",
         "four words",
