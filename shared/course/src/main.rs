@@ -45,11 +45,9 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
             lesson: Some(lesson),
             json,
         } => show_lesson(course, &lesson, json, page),
-        Command::Run {
-            reference,
-            lesson,
-            arguments,
-        } => pass_on(run::run(course, &lesson, reference, &arguments)?),
+        Command::Run { reference, words } => {
+            pass_on(run::run(course, &words[0], reference, &words[1..])?)
+        }
         Command::Book { open } => pass_on(book::run(course, open)?),
         Command::Charts => say(charts::render(course, page)?),
         Command::Claims { json, latest } => show_claims(course, json, latest, page),

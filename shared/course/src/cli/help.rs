@@ -112,11 +112,9 @@ mod tests {
         let parse = |words: &[&str]| {
             let all = ["cargo course", "run"].iter().chain(words);
             match Args::try_parse_from(all).map(|args| args.command) {
-                Ok(Command::Run {
-                    reference,
-                    lesson,
-                    arguments,
-                }) => (reference, lesson, arguments.join(" ")),
+                Ok(Command::Run { reference, words }) => {
+                    (reference, words[0].clone(), words[1..].join(" "))
+                }
                 _ => panic!("{words:?}"),
             }
         };

@@ -46,15 +46,9 @@ pub enum Command {
         /// The lesson as it is in the repository, not your code
         #[arg(long)]
         reference: bool,
-        /// `5`, `05` or `lesson05`
-        lesson: String,
-        /// Flags of the lesson, such as `--no-pause` or `--help`
-        #[arg(
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "ARGS"
-        )]
-        arguments: Vec<String>,
+        /// `5`, `05` or `lesson05`, then the lesson's own flags
+        #[arg(required = true, trailing_var_arg = true, value_names = ["LESSON", "ARGS"])]
+        words: Vec<String>,
     },
     /// Build the book, without a network, and say where it is
     Book {
@@ -69,7 +63,7 @@ pub enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// From the last runs on this machine instead of the recorded results
+        /// From the last runs here instead of the recorded results
         #[arg(long)]
         latest: bool,
     },
@@ -121,7 +115,7 @@ pub enum Command {
         /// The exercise
         #[arg(value_name = "NN.k")]
         exercise: String,
-        /// Before a pass; it is noted, and the exercise can still be passed
+        /// Before a pass; it is noted, and a pass still counts
         #[arg(long)]
         give_up: bool,
     },
@@ -131,7 +125,7 @@ pub enum Command {
         /// The exercise
         #[arg(value_name = "NN.k")]
         exercise: String,
-        /// Before a pass; it is noted, and the exercise can still be passed
+        /// Before a pass; it is noted, and a pass still counts
         #[arg(long)]
         give_up: bool,
     },
