@@ -12,10 +12,13 @@ use std::time::Instant;
 
 use player::Player;
 
+/// One part of the way.
+type Step = fn(&Player);
+
 fn main() {
     let begun = Instant::now();
     let player = Player::new();
-    let steps: [(&str, fn(&Player)); 9] = [
+    let steps: [(&str, Step); 9] = [
         ("start 05", story::start),
         (
             "check, nothing written: says what to do",

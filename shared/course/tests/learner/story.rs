@@ -187,6 +187,7 @@ fn watch(player: &Player) {
         assert!(child.wait().unwrap().success(), "{text}");
     } else {
         child.kill().unwrap();
+        child.wait().unwrap();
     }
 }
 
