@@ -68,10 +68,10 @@ pub fn open_with(model: &str, access: Access) -> Result<ModelFolder> {
     })
 }
 
-/// The path behind a name: `stories` is `data/stories`, every other name is a path already.
+/// The path behind a name: `stories` and its small sibling `stories-draft` lie in `data`, every other name is a path already.
 pub fn resolve(model: &str) -> PathBuf {
     match model {
-        "stories" => lab::paths::data_dir().join("stories"),
+        "stories" | "stories-draft" => lab::paths::data_dir().join(model),
         path => PathBuf::from(path),
     }
 }
