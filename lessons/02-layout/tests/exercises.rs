@@ -347,7 +347,8 @@ mod ex_02_4_pack_a_panel {
         check(20, 3, 0, AS_STORED);
     }
 
-    /// order[p] says which output place p shows, not where output p goes. Mirrored, the two are the same; dealt to two halves, not.
+    /// order[p] says which output place p shows. A mirrored order is its own reverse, so it only tells whether the order is used; the
+    /// order of bf16, dealt from two halves, also tells in which direction.
     #[test]
     fn place_p_shows_output_order_p_and_not_the_reverse() {
         check(32, 2, 0, std::array::from_fn(|p| 31 - p));
