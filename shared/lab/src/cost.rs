@@ -58,6 +58,30 @@ pub struct Counts {
     pub reference: Option<BTreeMap<String, u64>>,
 }
 
+impl Counts {
+    /// A row for each counter that either side has: name, yours, the reference's. Allocations are always among them, for "allocates
+    /// nothing" is worth knowing. Empty when the work panicked.
+    pub fn rows(&self) -> Vec<(&str, u64, u64)> {
+        let (Some(yours), Some(reference)) = (&self.yours, &self.reference) else {
+            return Vec::new();
+        };
+        let mut names: Vec<&str> = yours
+            .keys()
+            .chain(reference.keys())
+            .map(String::as_str)
+            .collect();
+        names.push("allocations");
+        names.sort_unstable();
+        names.dedup();
+        let value =
+            |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or_default();
+        names
+            .into_iter()
+            .map(|name| (name, value(yours, name), value(reference, name)))
+            .collect()
+    }
+}
+
 /// Counts every task of both lists. Tasks are paired by exercise and text; one that the other list lacks is left out.
 pub fn count(yours: Vec<Task>, reference: Vec<Task>) -> Vec<Counts> {
     let pairs = pairs(yours, reference).into_iter();
@@ -233,20 +257,9 @@ pub fn times(results: &[(String, String, RaceResult)]) -> Table {
 pub fn ledger_table(counts: &[Counts]) -> Table {
     let mut table = Table::new(&["", "counter", "yours", "reference"]);
     for task in counts {
-        let (Some(yours), Some(reference)) = (&task.yours, &task.reference) else {
-            continue;
-        };
-        // Nothing allocated is an answer too.
-        let always = ["allocations".to_owned()];
-        let counted = reference.keys().chain(yours.keys());
-        let mut names: Vec<&String> = counted.chain(&always).collect();
-        names.sort();
-        names.dedup();
-        for name in names {
-            let value = |of: &BTreeMap<String, u64>| {
-                number::grouped(of.get(name).copied().unwrap_or_default())
-            };
+        for (name, yours, reference) in task.rows() {
             let words = name.replace('_', " ");
+            let value = number::grouped;
             table.row([task.exercise.clone(), words, value(yours), value(reference)]);
         }
     }

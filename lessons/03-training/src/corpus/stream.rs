@@ -5,7 +5,7 @@
 //! 1. `n` decides by the story share whether the window holds stories or literature, and the how-many-eth of its kind it is.
 //! 2. A story window is filled with fresh documents, whose indices follow from its number; the last one is cut off.
 //!    The grammar never runs out, so the rest of that document is not missed.
-//!    A share of the first ones holds recitals instead ([`recital`](super::recital)).
+//!    A share of the first ones holds recitals instead ([`recital`]).
 //! 3. A literature window is a stretch of the shuffled chapters. Each epoch shuffles anew ([`epoch`](super::epoch)).
 //!
 //! Documents are parted by `<|endoftext|>`. A story window begins with one; a literature window begins anywhere.

@@ -202,23 +202,15 @@ fn add_costs(
     let counts = counts(program, &twin.folder, &passed.join(","));
     for checked in exercises.iter_mut() {
         for task in counts.iter().filter(|task| task.exercise == checked.id) {
-            let (Some(yours), Some(reference)) = (&task.yours, &task.reference) else {
-                continue;
-            };
-            // Zero is left out of the counts, and "allocates nothing" is worth knowing.
-            let always = ["allocations".to_owned()];
-            let counted = reference.keys().chain(yours.keys());
-            let mut names: Vec<&String> = counted.chain(&always).collect();
-            names.sort();
-            names.dedup();
-            for name in names {
-                checked.costs.push(Cost {
+            let rows = task.rows().into_iter();
+            checked
+                .costs
+                .extend(rows.map(|(counter, yours, reference)| Cost {
                     what: task.what.clone(),
-                    counter: name.clone(),
-                    yours: yours.get(name).copied().unwrap_or_default(),
-                    reference: reference.get(name).copied().unwrap_or_default(),
-                });
-            }
+                    counter: counter.to_owned(),
+                    yours,
+                    reference,
+                }));
         }
     }
     Ok(())
