@@ -2,8 +2,7 @@
 //! tests: each step needs the ones before it. It builds a lesson, so it is no part of a plain `cargo test`; the gate runs
 //! `cargo test -p course --test learner`, which fails when a step does, and when there is no such script.
 //!
-//! The clone is made from the last commit. It shares this repository's target folder, so that crates from the registry are
-//! not built again.
+//! The clone is made from the last commit, and builds in a target folder of its own.
 
 mod player;
 mod story;

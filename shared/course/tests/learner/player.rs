@@ -24,7 +24,9 @@ pub struct Ran {
 }
 
 impl Player {
-    /// Clones twice, always to the same folder, so that a second run leaves no second copy in the target folder.
+    /// Clones twice, always to the same folder, so that a second run leaves no second copy in the target folder. The clone has a target
+    /// folder of its own: cargo names what it builds by a package's place *within* its workspace, so two clones that share one would take
+    /// each other's programs for their own, and this clone's are changed on purpose.
     pub fn new() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
@@ -37,7 +39,7 @@ impl Player {
         let player = Self {
             upstream: folder.join("upstream"),
             home: folder.join("home"),
-            target,
+            target: folder.join("target"),
         };
         clone(root, &player.upstream);
         clone(&player.upstream, &player.home);
@@ -74,6 +76,8 @@ impl Player {
         }
         command
             .env("CARGO_TARGET_DIR", &self.target)
+            // Half the time to build; nothing here is timed.
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
             .env("CARGO_TERM_COLOR", "never");
     }
 
