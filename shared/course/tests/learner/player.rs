@@ -76,7 +76,7 @@ impl Player {
         }
         command
             .env("CARGO_TARGET_DIR", &self.target)
-            // Half the time to build; nothing here is timed.
+            // Half the time to build. The time that is printed for a check is therefore less than a learner waits.
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
             .env("CARGO_TERM_COLOR", "never");
     }
