@@ -18,7 +18,7 @@ const TEXT_COLUMNS: usize = 46;
 /// Columns that the first line's bar takes; the others grow against it.
 const FIRST_BAR: usize = 4;
 /// Most columns of a bar.
-const LONGEST_BAR: usize = 22;
+const LONGEST_BAR: usize = 19;
 
 /// One line: eight tokens and the time that one of them took.
 struct Line {
