@@ -8,6 +8,8 @@ use lab::story::{NumberPrediction, Story};
 use lab::table::Table;
 use layout::packed::PackedMatrix;
 use layout::probe;
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// A layer of a 1.1 billion parameter model.
 const IN: usize = 2048;
@@ -38,12 +40,15 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
     .unit("ms")
     .rounds(7);
     for (name, copies) in [("f32", &copies), ("bf16", &narrow_copies)] {
+        // One count for all numbers of rows: entries run one after the other, and with a count of its own each would find the copy
+        // that the entry before it has just read, half of it still in the cache.
+        let turn = Rc::new(Cell::new(0));
         for rows in ROWS {
             let x = bench.random(rows * IN, 10);
-            let (mut y, mut turn) = (vec![0.0; rows * OUT], 0);
+            let (mut y, turn) = (vec![0.0; rows * OUT], Rc::clone(&turn));
             race = race.entry(name, Some(rows as f64), move || {
-                copies[turn % COPIES].matmul(&bench.pool, &x, rows, &mut y);
-                turn += 1;
+                copies[turn.get() % COPIES].matmul(&bench.pool, &x, rows, &mut y);
+                turn.set(turn.get() + 1);
             });
         }
     }
