@@ -6,9 +6,11 @@ use layout::pool::Pool;
 
 use crate::batch::Batch;
 use crate::config::{LlamaConfig, TokenId};
-use crate::corpus::{Literature, Order, StreamOptions, TrainingStream};
+use crate::corpus::evaluation::EvalSize;
+use crate::corpus::{Evaluation, Literature, Order, StreamOptions, TrainingStream};
 use crate::grammar::Grammar;
 use crate::model::Llama;
+use crate::split::Split;
 use crate::tokenizer::Tokenizer;
 use crate::trainer::{Schedule, Trainer};
 
@@ -46,6 +48,18 @@ impl Experiment<'_> {
             ("shuffled", Order::Shuffled),
             ("in order", Order::InOrder { num_windows }),
         ]
+    }
+
+    /// Held-out text of both kinds, to compare the orders on.
+    pub fn held_out(&self, size: EvalSize) -> Evaluation {
+        let grammar = Grammar::new();
+        Evaluation::new(
+            &grammar,
+            self.literature,
+            self.tokenizer,
+            Split::Validation,
+            size,
+        )
     }
 
     /// Learns in one order. The weights at the beginning and the number of tokens are the same in each.

@@ -31,13 +31,6 @@ fn training_wants_shuffled_samples() {
         tasks: 0,
         prompts: 0,
     };
-    let held_out = Evaluation::new(
-        &Grammar::new(),
-        &literature,
-        &tokenizer,
-        Split::Validation,
-        size,
-    );
     let schedule = Schedule {
         batch_size: 4,
         seq_len: 64,
@@ -62,6 +55,7 @@ fn training_wants_shuffled_samples() {
         seed: 1,
         pool: Arc::new(Pool::new(2)),
     };
+    let held_out = experiment.held_out(size);
     let [shuffled, in_order] = experiment.orders().map(|(_, order)| {
         let learned = experiment.learn(order, || ()).unwrap();
         nats_per_token(&learned.model, &held_out.stories, 2000)

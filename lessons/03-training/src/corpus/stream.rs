@@ -151,10 +151,8 @@ impl TrainingStream {
         };
         match self.options.order {
             Order::Shuffled => {
-                // Bresenham's line: as even a mix as whole windows allow.
-                let stories = |windows: u64| (windows as f64 * share).floor() as u64;
-                let before = stories(number);
-                if stories(number + 1) > before {
+                let before = share_of(number, share);
+                if share_of(number + 1, share) > before {
                     (true, before)
                 } else {
                     (false, number - before)
@@ -173,39 +171,42 @@ impl TrainingStream {
 
     /// Whether story window `index` holds recitals.
     fn is_recital(&self, index: u64) -> bool {
-        let before = |index: u64| (index as f64 * self.options.recital_share).floor() as u64;
-        index < self.options.recital_windows && before(index + 1) > before(index)
+        let share = self.options.recital_share;
+        index < self.options.recital_windows && share_of(index + 1, share) > share_of(index, share)
     }
 
     fn recital_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
-        for number in index << 16.. {
-            out.push(END_OF_TEXT_ID);
-            out.extend(
-                self.tokenizer
-                    .encode(&recital::recital(self.options.seed, number)),
-            );
-            if out.len() >= len {
-                break;
-            }
-        }
-        out.truncate(len);
+        let seed = self.options.seed;
+        self.pack(index, len, out, |number| recital::recital(seed, number));
     }
 
     fn story_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
-        for document in index << 16.. {
+        let (grammar, seed) = (&self.grammar, self.options.seed);
+        self.pack(index, len, out, |number| {
+            grammar.document(seed, Split::Train, number).text
+        });
+    }
+
+    /// Fills a window with fresh documents, each behind an end-of-text token; the last one is cut off.
+    fn pack(
+        &self,
+        index: u64,
+        len: usize,
+        out: &mut Vec<TokenId>,
+        document: impl Fn(u64) -> String,
+    ) {
+        for number in index << 16.. {
             out.push(END_OF_TEXT_ID);
-            out.extend(
-                self.tokenizer.encode(
-                    &self
-                        .grammar
-                        .document(self.options.seed, Split::Train, document)
-                        .text,
-                ),
-            );
+            out.extend(self.tokenizer.encode(&document(number)));
             if out.len() >= len {
                 break;
             }
         }
         out.truncate(len);
     }
+}
+
+/// How many of the first `windows` a share of them is. Bresenham's line: as even a mix as whole windows allow.
+fn share_of(windows: u64, share: f64) -> u64 {
+    (windows as f64 * share).floor() as u64
 }

@@ -8,10 +8,8 @@ use layout::pool::Pool;
 use std::sync::Arc;
 use training::LlamaConfig;
 use training::corpus::Literature;
-use training::corpus::evaluation::{EvalSize, Evaluation};
-use training::grammar::Grammar;
+use training::corpus::evaluation::EvalSize;
 use training::order::Experiment;
-use training::split::Split;
 use training::tokenizer::Tokenizer;
 use training::train::nats_per_token;
 use training::trainer::Schedule;
@@ -69,13 +67,7 @@ pub fn miniature(
         tasks: 0,
         prompts: 0,
     };
-    let held_out = Evaluation::new(
-        &Grammar::new(),
-        literature,
-        tokenizer,
-        Split::Validation,
-        size,
-    );
+    let held_out = experiment.held_out(size);
     let bar = story.progress(2 * schedule.num_steps(), "training");
     let mut table = Table::new(&[
         "order",
