@@ -8,7 +8,7 @@ use course::page::Page;
 use course::results::Origin;
 use course::{charts, claims, data, doctor, lessons, list, run};
 use insta::assert_snapshot;
-use tree::Tree;
+use tree::{Tree, narrow};
 
 const FIVE: &str = r#"
 lesson = "05"
@@ -38,16 +38,6 @@ fn workbook() -> Tree {
 
 fn none(_lesson: &str) -> Counts {
     Counts::default()
-}
-
-fn narrow(page: &str) {
-    for line in page.lines() {
-        assert!(
-            lab::term::width(line) <= 80,
-            "{line:?} is wider than 80 columns"
-        );
-        assert_eq!(line, line.trim_end(), "blanks at the end");
-    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod stored;
 
 use course::page::Page;
 use course::state::State;
-use tree::Tree;
+use tree::{Tree, narrow};
 
 const COURSE: &str = r#"
 lesson = "05"
@@ -115,17 +115,6 @@ fn pass(tree: &Tree, id: &str) {
         state.exercise(id).checked(true, "body")
     })
     .unwrap();
-}
-
-#[track_caller]
-fn narrow(page: &str) {
-    for line in page.lines() {
-        assert!(
-            lab::term::width(line) <= 80,
-            "{line:?} is wider than 80 columns"
-        );
-        assert_eq!(line, line.trim_end(), "blanks at the end");
-    }
 }
 
 #[track_caller]

@@ -112,3 +112,15 @@ pub fn wheel(path: &Path, member: &str, bytes: &[u8]) {
     zip.write_all(b"Name: tiny-model\n").unwrap();
     zip.finish().unwrap();
 }
+
+/// Fails when a line of the page is wider than 80 columns, or ends in blanks.
+#[track_caller]
+pub fn narrow(page: &str) {
+    for line in page.lines() {
+        assert!(
+            lab::term::width(line) <= 80,
+            "{line:?} is wider than 80 columns"
+        );
+        assert_eq!(line, line.trim_end(), "blanks at the end");
+    }
+}
