@@ -1,0 +1,3 @@
+//! Lesson 06.
+
+fn main() {}

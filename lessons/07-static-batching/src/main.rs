@@ -1,0 +1,3 @@
+//! Lesson 07.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Lesson 08.
+
+fn main() {}
