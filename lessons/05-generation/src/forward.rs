@@ -16,9 +16,10 @@
 //! Source: Llama, Touvron et al. 2023, arXiv:2302.13971.
 
 use crate::error::GenerateError;
-use crate::kernels::{apply_rope, attend_row, rms_norm, swiglu};
-use crate::rope::RopeTable;
-use crate::rows::{SharedRows, for_each_row};
+use crate::kernels::rms_norm;
+use crate::layer::{
+    KvView, add_rows, attend_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows,
+};
 use crate::state::State;
 use crate::weights::{LayerWeights, Linear, Weights};
 use lab::ledger;
@@ -51,8 +52,9 @@ pub fn forward<'s, L: Linear>(
         config.llama.rms_norm_eps as f32,
         normed,
     );
-    weights.head().matmul(pool, normed, 1, &mut state.logits);
-    Ok(&state.logits)
+    let logits = &mut state.logits[..config.llama.vocab_size];
+    weights.head().matmul(pool, normed, 1, logits);
+    Ok(logits)
     // ANCHOR_END: head
 }
 
@@ -97,10 +99,8 @@ fn run_layers<L: Linear>(
 ) -> Result<(), GenerateError> {
     check(config, tokens)?;
     state.reserve(config, tokens.len());
-    let embeddings = state.hidden.chunks_exact_mut(config.llama.hidden_size);
-    for (token, embedding) in tokens.iter().zip(embeddings) {
-        weights.embedding.row(token.index(), embedding);
-    }
+    let numbers = tokens.len() * config.llama.hidden_size;
+    embed_rows(weights, tokens, &mut state.hidden[..numbers]);
     for layer in &weights.layers {
         run_layer(&config.llama, layer, state, pool, tokens.len());
     }
@@ -119,16 +119,7 @@ fn check(config: &ModelConfig, tokens: &[TokenId]) -> Result<(), GenerateError> 
             max_seq_len: llama.max_seq_len,
         });
     }
-    match tokens
-        .iter()
-        .find(|token| token.index() >= llama.vocab_size)
-    {
-        Some(token) => Err(GenerateError::UnknownToken {
-            token_id: token.0,
-            vocab_size: llama.vocab_size,
-        }),
-        None => Ok(()),
-    }
+    check_tokens(llama, tokens)
 }
 
 /// One layer over the first `rows` rows of the residual stream, in place.
@@ -139,12 +130,6 @@ pub(crate) fn run_layer<L: Linear>(
     pool: &Pool,
     rows: usize,
 ) {
-    let task_scores = config.group_size() * rows;
-    let num_tasks = attention_tasks(pool, rows);
-    // The scores of a task may not fit yet: their number depends on the threads of the pool.
-    if state.scores.len() < num_tasks * task_scores {
-        state.scores.resize(num_tasks * task_scores, 0.0);
-    }
     let hidden = &mut state.hidden[..rows * config.hidden_size];
     let normed = &mut state.normed[..rows * config.hidden_size];
     let qkv = &mut state.qkv[..rows * layer.qkv.out_features()];
@@ -152,117 +137,33 @@ pub(crate) fn run_layer<L: Linear>(
     let gate_up = &mut state.gate_up[..rows * 2 * config.intermediate_size];
     let gated = &mut state.gated[..rows * config.intermediate_size];
     let delta = &mut state.delta[..rows * config.hidden_size];
-    let scores = &mut state.scores[..num_tasks * task_scores];
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     layer.qkv.matmul(pool, normed, rows, qkv);
-    rotate_rows(pool, config, &state.rope, qkv);
-    attend_rows(pool, config, qkv, scores, attended);
+    rotate_rows(pool, config, &state.rope, |row| row, qkv);
+    let qkv: &[f32] = qkv;
+    let seen = |row, kv_head| rows_before(config, qkv, row, kv_head);
+    attend_rows(pool, config, qkv, &seen, &mut state.scores, attended);
     layer.attention_out.matmul(pool, attended, rows, delta);
     add_rows(pool, config, delta, hidden);
 
     norm_rows(pool, config, hidden, &layer.mlp_norm, normed);
     layer.gate_up.matmul(pool, normed, rows, gate_up);
-    for_each_row(pool, gated, config.intermediate_size, |row, gated| {
-        let width = 2 * config.intermediate_size;
-        swiglu(&gate_up[row * width..][..width], gated);
-    });
+    gate_rows(pool, config, gate_up, gated);
     layer.down.matmul(pool, gated, rows, delta);
     add_rows(pool, config, delta, hidden);
     // ANCHOR_END: layer
 }
 
-/// Norm of each row. Shapes: `x`, `out` `[rows, hidden_size]`.
-fn norm_rows(pool: &Pool, config: &LlamaConfig, x: &[f32], weight: &[f32], out: &mut [f32]) {
-    let width = config.hidden_size;
-    for_each_row(pool, out, width, |row, out| {
-        rms_norm(
-            &x[row * width..][..width],
-            weight,
-            config.rms_norm_eps as f32,
-            out,
-        );
-    });
-}
-
-/// Turns the queries and keys of row `i` by position `i`; values are not turned.
-fn rotate_rows(pool: &Pool, config: &LlamaConfig, rope: &RopeTable, qkv: &mut [f32]) {
-    let width = config.q_size() + 2 * config.kv_size();
-    for_each_row(pool, qkv, width, |position, row| {
-        let (cos, sin) = rope.row(position);
-        apply_rope(
-            &mut row[..config.q_size() + config.kv_size()],
-            config.head_dim,
-            cos,
-            sin,
-        );
-    });
-}
-
-/// x += delta. Shapes: both `[rows, hidden_size]`.
-fn add_rows(pool: &Pool, config: &LlamaConfig, delta: &[f32], x: &mut [f32]) {
-    let width = config.hidden_size;
-    for_each_row(pool, x, width, |row, x| {
-        for (x, delta) in x.iter_mut().zip(&delta[row * width..][..width]) {
-            *x += delta;
-        }
-    });
-}
-
-/// Rows that attend together: while one head's keys and values are in the cache, each of these rows uses them.
-const ATTENTION_ROWS: usize = 8;
-
-/// Tasks of [`attend_rows`]: a few for each thread, since later rows have more to do.
-fn attention_tasks(pool: &Pool, rows: usize) -> usize {
-    rows.div_ceil(ATTENTION_ROWS).min(4 * pool.num_threads())
-}
-
-/// Causal attention: row `i` attends to rows 0 to `i`. Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended`
-/// `[rows, num_heads head_dim]`, `scores` `[tasks, group_size rows]`.
-fn attend_rows(
-    pool: &Pool,
-    config: &LlamaConfig,
-    qkv: &[f32],
-    scores: &mut [f32],
-    attended: &mut [f32],
-) {
-    let (head_dim, group_size) = (config.head_dim, config.group_size());
-    let width = config.q_size() + 2 * config.kv_size();
-    let rows = qkv.len() / width;
-    let num_tasks = attention_tasks(pool, rows);
-    let scores = SharedRows::new(scores, group_size * rows);
-    let attended = SharedRows::new(attended, config.q_size());
-    ledger::count(|l| {
-        let pairs = (rows * (rows + 1) / 2) as u64;
-        l.multiply_adds += 2 * pairs * config.q_size() as u64;
-    });
-    pool.run(num_tasks, &|task| {
-        // SAFETY: each task has scores of its own.
-        let scores = unsafe { scores.row(task) };
-        for first in (task * ATTENTION_ROWS..rows).step_by(num_tasks * ATTENTION_ROWS) {
-            for kv_head in 0..config.num_kv_heads {
-                let heads = kv_head * group_size * head_dim..(kv_head + 1) * group_size * head_dim;
-                let k = &qkv[config.q_size() + kv_head * head_dim..];
-                let v = &qkv[config.q_size() + config.kv_size() + kv_head * head_dim..];
-                for row in first..rows.min(first + ATTENTION_ROWS) {
-                    let q = &qkv[row * width..][heads.clone()];
-                    // SAFETY: each row belongs to one task.
-                    let out = &mut unsafe { attended.row(row) }[heads.clone()];
-                    attend_row(
-                        q,
-                        k,
-                        v,
-                        width,
-                        row + 1,
-                        group_size,
-                        1,
-                        head_dim,
-                        scores,
-                        out,
-                    );
-                }
-            }
-        }
-    });
+/// What row `row` sees of a pass over the whole prefix: the keys and values of rows 0 to `row`, which stand in the same matrix as its
+/// queries. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
+fn rows_before<'a>(config: &LlamaConfig, qkv: &'a [f32], row: usize, kv_head: usize) -> KvView<'a> {
+    let k = config.q_size() + kv_head * config.head_dim;
+    KvView {
+        k: &qkv[k..],
+        v: &qkv[k + config.kv_size()..],
+        kv_stride: config.q_size() + 2 * config.kv_size(),
+        context_len: row + 1,
+    }
 }

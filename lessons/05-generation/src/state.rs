@@ -11,25 +11,25 @@ use loading::config::ModelConfig;
 #[derive(Debug)]
 pub struct State {
     /// Angles of the rotary embedding; kept from pass to pass.
-    pub(crate) rope: RopeTable,
+    pub rope: RopeTable,
     /// `[rows, hidden_size]`: the residual stream, which each layer adds to.
-    pub(crate) hidden: Vec<f32>,
+    pub hidden: Vec<f32>,
     /// `[rows, hidden_size]`: what a norm made of it.
-    pub(crate) normed: Vec<f32>,
+    pub normed: Vec<f32>,
     /// `[rows, (num_heads + 2 num_kv_heads) head_dim]`: queries, keys, values.
-    pub(crate) qkv: Vec<f32>,
+    pub qkv: Vec<f32>,
     /// `[rows, num_heads head_dim]`: what attention gathered.
-    pub(crate) attended: Vec<f32>,
+    pub attended: Vec<f32>,
     /// `[rows, 2 intermediate_size]`: gate and up.
-    pub(crate) gate_up: Vec<f32>,
+    pub gate_up: Vec<f32>,
     /// `[rows, intermediate_size]`: the gated values.
-    pub(crate) gated: Vec<f32>,
+    pub gated: Vec<f32>,
     /// `[rows, hidden_size]`: what attention or the feed-forward block adds to the residual stream.
-    pub(crate) delta: Vec<f32>,
-    /// `[tasks, group_size · rows]`: attention scores of the row that a task works on.
-    pub(crate) scores: Vec<f32>,
-    /// `[vocab_size]`: of the last row.
-    pub(crate) logits: Vec<f32>,
+    pub delta: Vec<f32>,
+    /// `[tasks, group_size · positions]`: attention scores of the row that a task works on.
+    pub scores: Vec<f32>,
+    /// `[1, vocab_size]`: of the last row. [`State::reserve_logits`] makes room for more rows.
+    pub logits: Vec<f32>,
     rows: usize,
 }
 
@@ -75,9 +75,17 @@ impl State {
         self.rows = rows;
     }
 
-    /// Logits of the last row of the last pass. Shape: `[vocab_size]`.
-    pub fn logits(&self) -> &[f32] {
-        &self.logits
+    /// Makes room for the angles of `num_positions` positions, where a pass computes fewer rows than it has positions.
+    pub fn reserve_positions(&mut self, num_positions: usize) {
+        self.rope.reserve(num_positions);
+    }
+
+    /// Makes room for the logits of `rows` rows; does nothing when there is room already.
+    pub fn reserve_logits(&mut self, config: &ModelConfig, rows: usize) {
+        let numbers = rows * config.llama.vocab_size;
+        if self.logits.len() < numbers {
+            self.logits = vec![0.0; numbers];
+        }
     }
 
     /// Bytes of all scratch.
