@@ -1,0 +1,255 @@
+//! Requests to serve: how long they are and when they come.
+//!
+//! Every draw is a function of (seed, index): request 17 is the same whether or not the others were made, whatever the mix was asked for
+//! before, and the same arrivals can be replayed against any scheduler.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use training::random::Random;
+
+/// A request as a scheduler sees it: no text, only when it comes and how long it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrival {
+    /// When it comes, since the start.
+    pub at: Duration,
+    /// Tokens of the prompt, at least 1.
+    pub prompt_tokens: usize,
+    /// Tokens of the answer, at least 1.
+    pub new_tokens: usize,
+}
+
+/// How one length is distributed. A draw is rounded and kept within 1 to `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Distribution {
+    /// Always the same.
+    Equal(usize),
+    /// Many short ones, few long ones: the lengths of texts that may end at any token with the same chance.
+    Exponential {
+        /// Mean before the maximum is applied.
+        mean: f64,
+        /// Longest.
+        max: usize,
+    },
+    /// What real traffic looks like: the logarithm of the length is normal.
+    LogNormal {
+        /// Mean of the logarithm; its exponential is the median length.
+        mu: f64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+        /// Longest.
+        max: usize,
+    },
+}
+
+impl Distribution {
+    /// Lengths with this mean, before the maximum is applied, and a logarithm that scatters by `sigma`.
+    pub fn log_normal(mean: f64, sigma: f64, max: usize) -> Distribution {
+        let mu = mean.ln() - sigma * sigma / 2.0;
+        Distribution::LogNormal { mu, sigma, max }
+    }
+
+    /// One length.
+    pub fn draw(&self, random: &mut Random) -> usize {
+        let (length, max) = match *self {
+            Distribution::Equal(length) => (length as f64, length),
+            Distribution::Exponential { mean, max } => (mean * exponential(random), max),
+            Distribution::LogNormal { mu, sigma, max } => {
+                ((mu + sigma * normal(random)).exp(), max)
+            }
+        };
+        (length.round() as usize).clamp(1, max.max(1))
+    }
+}
+
+/// How long prompt and answer of a request are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Lengths {
+    /// Prompt and answer are drawn each for itself.
+    Independent {
+        /// Of the prompt.
+        prompt: Distribution,
+        /// Of the answer.
+        new: Distribution,
+    },
+    /// 60 % short prompt and short answer, 30 % short prompt and long answer, 10 % long prompt and short answer.
+    Mix {
+        /// (short, long) prompt.
+        prompt: (usize, usize),
+        /// (short, long) answer.
+        new: (usize, usize),
+    },
+}
+
+impl Lengths {
+    /// All requests alike.
+    pub fn equal(prompt_tokens: usize, new_tokens: usize) -> Lengths {
+        Lengths::Independent {
+            prompt: Distribution::Equal(prompt_tokens),
+            new: Distribution::Equal(new_tokens),
+        }
+    }
+
+    /// Equal prompts, exponential answers of this mean, none longer than `max_new_tokens`.
+    pub fn exponential(
+        prompt_tokens: usize,
+        mean_new_tokens: f64,
+        max_new_tokens: usize,
+    ) -> Lengths {
+        Lengths::Independent {
+            prompt: Distribution::Equal(prompt_tokens),
+            new: Distribution::Exponential {
+                mean: mean_new_tokens,
+                max: max_new_tokens,
+            },
+        }
+    }
+
+    /// The mix of three kinds: 64 → 32 (60 %), 64 → 192 (30 %), 256 → 32 (10 %). It fits a context of 512.
+    pub fn mix() -> Lengths {
+        Lengths::Mix {
+            prompt: (64, 256),
+            new: (32, 192),
+        }
+    }
+
+    /// (prompt_tokens, new_tokens) of request `index`.
+    pub fn at(&self, seed: u64, index: u64) -> (usize, usize) {
+        let mut random = Random::at(&[seed, LENGTHS, index]);
+        match *self {
+            Lengths::Independent { prompt, new } => {
+                let mut answer = Random::at(&[seed, ANSWERS, index]);
+                (prompt.draw(&mut random), new.draw(&mut answer))
+            }
+            Lengths::Mix { prompt, new } => match random.unit() {
+                kind if kind < 0.6 => (prompt.0, new.0),
+                kind if kind < 0.9 => (prompt.0, new.1),
+                _ => (prompt.1, new.0),
+            },
+        }
+    }
+}
+
+/// When requests come.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Pace {
+    /// All at the start: the queue is never empty before the end.
+    AtOnce,
+    /// One in each interval, the first after one.
+    Every(Duration),
+    /// Independent users: gaps are exponential, so that arrivals bunch up by chance.
+    Poisson {
+        /// Mean arrivals a second.
+        per_second: f64,
+    },
+}
+
+impl Pace {
+    /// Time between request `index` and the one before it (the start, for the first).
+    fn gap(&self, seed: u64, index: u64) -> Duration {
+        match *self {
+            Pace::AtOnce => Duration::ZERO,
+            Pace::Every(interval) => interval,
+            Pace::Poisson { per_second } => {
+                let gap = exponential(&mut Random::at(&[seed, GAPS, index])) / per_second;
+                Duration::try_from_secs_f64(gap).unwrap_or(Duration::MAX)
+            }
+        }
+    }
+}
+
+/// The first `count` requests of a stream, in order of arrival.
+pub fn arrivals(seed: u64, count: usize, lengths: &Lengths, pace: &Pace) -> Vec<Arrival> {
+    let mut at = Duration::ZERO;
+    (0..count as u64)
+        .map(|index| {
+            at = at.saturating_add(pace.gap(seed, index));
+            let (prompt_tokens, new_tokens) = lengths.at(seed, index);
+            Arrival {
+                at,
+                prompt_tokens,
+                new_tokens,
+            }
+        })
+        .collect()
+}
+
+/// Purposes of the draws: each has addresses of its own.
+const LENGTHS: u64 = 0;
+const ANSWERS: u64 = 1;
+const GAPS: u64 = 2;
+
+/// Exponential with mean 1.
+fn exponential(random: &mut Random) -> f64 {
+    -(1.0 - random.unit()).ln()
+}
+
+/// Normal with mean 0 and deviation 1. Source: Box and Muller 1958, doi:10.1214/aoms/1177706645.
+fn normal(random: &mut Random) -> f64 {
+    let radius = (2.0 * exponential(random)).sqrt();
+    radius * (std::f64::consts::TAU * random.unit()).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(values: impl ExactSizeIterator<Item = usize>) -> f64 {
+        let count = values.len() as f64;
+        values.sum::<usize>() as f64 / count
+    }
+
+    #[test]
+    fn a_request_does_not_depend_on_how_many_are_asked_for() {
+        let pace = Pace::Poisson { per_second: 100.0 };
+        let (few, many) = (
+            arrivals(7, 10, &Lengths::mix(), &pace),
+            arrivals(7, 1000, &Lengths::mix(), &pace),
+        );
+        assert_eq!(few, many[..10]);
+        assert_ne!(few, arrivals(8, 10, &Lengths::mix(), &pace));
+    }
+
+    #[test]
+    fn means_and_shares_are_those_asked_for() {
+        let drawn = |lengths: Lengths| arrivals(1, 20_000, &lengths, &Pace::AtOnce);
+        let exponential = drawn(Lengths::exponential(4, 50.0, 100_000));
+        assert!((mean(exponential.iter().map(|a| a.new_tokens)) - 50.0).abs() < 1.0);
+        let mix = drawn(Lengths::mix());
+        let share = |prompt, new| {
+            let same = |a: &&Arrival| (a.prompt_tokens, a.new_tokens) == (prompt, new);
+            mix.iter().filter(same).count() as f64 / mix.len() as f64
+        };
+        assert!((share(64, 32) - 0.6).abs() < 0.02);
+        assert!((share(64, 192) - 0.3).abs() < 0.02);
+        assert!((share(256, 32) - 0.1).abs() < 0.02);
+        let prompt = Distribution::log_normal(80.0, 0.8, 512);
+        let new = Distribution::Equal(1);
+        let log_normal = drawn(Lengths::Independent { prompt, new });
+        assert!((mean(log_normal.iter().map(|a| a.prompt_tokens)) - 80.0).abs() < 2.0);
+        assert!(
+            log_normal
+                .iter()
+                .all(|a| (1..=512).contains(&a.prompt_tokens))
+        );
+    }
+
+    #[test]
+    fn arrivals_keep_their_pace_and_order() {
+        let stream = arrivals(
+            3,
+            20_000,
+            &Lengths::equal(1, 1),
+            &Pace::Poisson { per_second: 50.0 },
+        );
+        assert!(stream.is_sorted_by_key(|a| a.at));
+        let rate = stream.len() as f64 / stream[stream.len() - 1].at.as_secs_f64();
+        assert!((rate - 50.0).abs() < 1.5, "{rate}");
+        let regular = arrivals(
+            3,
+            3,
+            &Lengths::equal(1, 1),
+            &Pace::Every(Duration::from_millis(4)),
+        );
+        assert_eq!(regular[2].at, Duration::from_millis(12));
+    }
+}
