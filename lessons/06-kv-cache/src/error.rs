@@ -1,0 +1,48 @@
+//! What can go wrong with a cache.
+
+use generation::GenerateError;
+
+/// Why a pass over the cache, or a change of it, was refused. A refused call changes nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    // ANCHOR: error
+    /// The cache has no room for all new positions.
+    #[error(
+        "the cache holds {len} of {capacity} positions and {new} more do not fit; make it with room for {}, or ask for fewer tokens",
+        len + new
+    )]
+    Full {
+        /// Positions held.
+        len: usize,
+        /// Positions that should have come.
+        new: usize,
+        /// Positions that fit.
+        capacity: usize,
+    },
+    // ANCHOR_END: error
+    /// The cache has room, but the model knows no such positions.
+    #[error(
+        "{len} positions are cached and {new} more would pass {max_seq_len}, the context of this model; shorten the text"
+    )]
+    PastContext {
+        /// Positions held.
+        len: usize,
+        /// Positions that should have come.
+        new: usize,
+        /// The model's context.
+        max_seq_len: usize,
+    },
+    /// A cache can be cut back, not forward.
+    #[error(
+        "expected to keep at most the {held} positions that the cache holds, found {len}; append the others first"
+    )]
+    TruncateBeyondLen {
+        /// Positions to keep.
+        len: usize,
+        /// Positions held.
+        held: usize,
+    },
+    /// What lesson 05 refuses is refused here too.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+}

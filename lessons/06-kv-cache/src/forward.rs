@@ -1,0 +1,245 @@
+//! The forward pass over new rows only: what came before is in the cache.
+//!
+//! ```text
+//! x = embedding of each new token                                    [rows, hidden_size]
+//! for each layer:
+//!     q, k, v = norm(x) Wqkv;  turn q and k by their position, counted from the beginning of the text
+//!     keep k and v behind what is kept already
+//!     x += attention(q, all k and v up to the row) Wo
+//!     gate, up = norm(x) Wgate_up
+//!     x += (silu(gate) * up) Wdown
+//! logits = norm(x of the last row) Whead                             [vocab_size]
+//! ```
+//!
+//! Supersedes [`generation::forward::forward`]. Against lesson 05 two lines differ: a row's position begins at what is cached, and
+//! attention reads the cache instead of the rows beside it. The kernels are the same, and so are the bits: however a text is cut into
+//! chunks, the logits of its last row are those of one pass over all of it.
+//!
+//! A prompt is one call with many rows (*prefill*), each token after it a call with one row (*decode*). To this file they are the same.
+
+use crate::cache::ContiguousCache;
+use crate::error::CacheError;
+use crate::offset::row_place;
+use generation::kernels::rms_norm;
+use generation::layer::{
+    add_rows, attend_rows, check_tokens, embed_rows, gate_rows, norm_rows, reserve_scores,
+    rotate_rows,
+};
+use generation::weights::LayerWeights;
+use generation::{GenerateError, Linear, State, Weights};
+use lab::ledger;
+use layout::pool::Pool;
+use loading::config::ModelConfig;
+use training::{LlamaConfig, TokenId};
+
+/// Computes `tokens`, which follow what `cache` holds, keeps their keys and values, and returns the logits of the token after the
+/// last one. Shape: `[vocab_size]`.
+///
+/// `cache` must have been filled by this model. Cost: see [`crate::work::of_chunk`]; nothing is allocated once a chunk of this many rows
+/// was computed with a cache of this capacity.
+///
+/// # Errors
+/// No token, no room in the cache, no such position in the model, a token id outside the vocabulary. The cache is unchanged then.
+pub fn forward<'s, L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &'s mut State,
+    cache: &mut ContiguousCache,
+    pool: &Pool,
+    tokens: &[TokenId],
+) -> Result<&'s [f32], CacheError> {
+    run_chunk(config, weights, state, cache, pool, tokens)?;
+    Ok(last_logits(config, weights, state, pool, tokens.len()))
+}
+
+/// As [`forward`], with the head on every row: row `i` of `logits` predicts token `i + 1` of the chunk. Shape: `logits`
+/// `[tokens, vocab_size]`.
+///
+/// # Errors
+/// As [`forward`].
+///
+/// # Panics
+/// If `logits` has another length.
+pub fn forward_all<L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &mut State,
+    cache: &mut ContiguousCache,
+    pool: &Pool,
+    tokens: &[TokenId],
+    logits: &mut [f32],
+) -> Result<(), CacheError> {
+    assert_eq!(logits.len(), tokens.len() * config.llama.vocab_size);
+    run_chunk(config, weights, state, cache, pool, tokens)?;
+    let numbers = tokens.len() * config.llama.hidden_size;
+    let (hidden, normed) = (&state.hidden[..numbers], &mut state.normed[..numbers]);
+    norm_rows(pool, &config.llama, hidden, &weights.norm, normed);
+    weights.head().matmul(pool, normed, tokens.len(), logits);
+    Ok(())
+}
+
+// ANCHOR: pass
+/// All layers over the new rows. Everything that can be refused is refused before the first layer begins.
+fn run_chunk<L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &mut State,
+    cache: &mut ContiguousCache,
+    pool: &Pool,
+    tokens: &[TokenId],
+) -> Result<(), CacheError> {
+    let llama = &config.llama;
+    check_chunk(llama, cache.len(), tokens)?;
+    cache.check_room(tokens.len())?;
+    let num_cached = cache.len();
+    let most = cache.capacity().min(llama.max_seq_len);
+    reserve(config, state, pool, tokens.len(), most);
+    let mut attention = |layer: usize, qkv: &[f32], scores: &mut Vec<f32>, out: &mut [f32]| {
+        cache.append(layer, qkv);
+        let view =
+            |row, kv_head| cache.view(layer, kv_head, row_place(num_cached, row).context_len);
+        attend_rows(pool, llama, qkv, &view, scores, out);
+    };
+    run_layers(
+        config,
+        weights,
+        state,
+        pool,
+        tokens,
+        num_cached,
+        &mut attention,
+    );
+    cache.advance(tokens.len());
+    Ok(())
+}
+// ANCHOR_END: pass
+
+/// What a layer does with its new queries, keys and values: `(layer, qkv, scores, attended)`, with scratch for scores. Shapes: `qkv`
+/// `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
+pub type Attention<'a> = dyn FnMut(usize, &[f32], &mut Vec<f32>, &mut [f32]) + 'a;
+
+/// Embedding and all layers over `tokens`, the first of which stands at position `num_cached`; leaves the residual stream in
+/// `state.hidden`. Where keys and values are kept is the affair of `attention`, so that the experiments of this lesson can keep them
+/// in worse places.
+///
+/// # Panics
+/// If the tokens were not checked or the state has no room: see [`check_chunk`] and [`reserve`].
+pub fn run_layers<L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &mut State,
+    pool: &Pool,
+    tokens: &[TokenId],
+    num_cached: usize,
+    attention: &mut Attention<'_>,
+) {
+    let numbers = tokens.len() * config.llama.hidden_size;
+    embed_rows(weights, tokens, &mut state.hidden[..numbers]);
+    for (index, layer) in weights.layers.iter().enumerate() {
+        let mut attention = |qkv: &[f32], scores: &mut Vec<f32>, attended: &mut [f32]| {
+            attention(index, qkv, scores, attended);
+        };
+        let llama = &config.llama;
+        run_layer(
+            llama,
+            layer,
+            state,
+            pool,
+            tokens.len(),
+            num_cached,
+            &mut attention,
+        );
+    }
+    ledger::count(|l| {
+        l.steps += 1;
+        l.add("positions", tokens.len() as u64);
+    });
+}
+
+/// One layer over the first `rows` rows of the residual stream, in place.
+fn run_layer<L: Linear>(
+    config: &LlamaConfig,
+    layer: &LayerWeights<L>,
+    state: &mut State,
+    pool: &Pool,
+    rows: usize,
+    num_cached: usize,
+    attention: &mut dyn FnMut(&[f32], &mut Vec<f32>, &mut [f32]),
+) {
+    let hidden = &mut state.hidden[..rows * config.hidden_size];
+    let normed = &mut state.normed[..rows * config.hidden_size];
+    let qkv = &mut state.qkv[..rows * layer.qkv.out_features()];
+    let attended = &mut state.attended[..rows * config.q_size()];
+    let gate_up = &mut state.gate_up[..rows * 2 * config.intermediate_size];
+    let gated = &mut state.gated[..rows * config.intermediate_size];
+    let delta = &mut state.delta[..rows * config.hidden_size];
+    let position_of = |row| row_place(num_cached, row).position;
+
+    // ANCHOR: layer
+    norm_rows(pool, config, hidden, &layer.attention_norm, normed);
+    layer.qkv.matmul(pool, normed, rows, qkv);
+    rotate_rows(pool, config, &state.rope, position_of, qkv);
+    attention(qkv, &mut state.scores, attended);
+    layer.attention_out.matmul(pool, attended, rows, delta);
+    add_rows(pool, config, delta, hidden);
+
+    norm_rows(pool, config, hidden, &layer.mlp_norm, normed);
+    layer.gate_up.matmul(pool, normed, rows, gate_up);
+    gate_rows(pool, config, gate_up, gated);
+    layer.down.matmul(pool, gated, rows, delta);
+    add_rows(pool, config, delta, hidden);
+    // ANCHOR_END: layer
+}
+
+/// The head on the last of `rows` rows. Shape: `[vocab_size]`.
+pub fn last_logits<'s, L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &'s mut State,
+    pool: &Pool,
+    rows: usize,
+) -> &'s [f32] {
+    let (width, eps) = (config.llama.hidden_size, config.llama.rms_norm_eps as f32);
+    let last = &state.hidden[(rows - 1) * width..][..width];
+    let normed = &mut state.normed[..width];
+    rms_norm(last, &weights.norm, eps, normed);
+    let logits = &mut state.logits[..config.llama.vocab_size];
+    weights.head().matmul(pool, normed, 1, logits);
+    logits
+}
+
+/// Refuses what no cache could take: no token, positions that the model has not, ids without an embedding.
+///
+/// # Errors
+/// [`CacheError::Generate`] or [`CacheError::PastContext`].
+pub fn check_chunk(
+    config: &LlamaConfig,
+    num_cached: usize,
+    tokens: &[TokenId],
+) -> Result<(), CacheError> {
+    if tokens.is_empty() {
+        return Err(GenerateError::EmptyPrompt.into());
+    }
+    if num_cached + tokens.len() > config.max_seq_len {
+        return Err(CacheError::PastContext {
+            len: num_cached,
+            new: tokens.len(),
+            max_seq_len: config.max_seq_len,
+        });
+    }
+    Ok(check_tokens(config, tokens)?)
+}
+
+/// Room for a chunk of `rows` rows of a text of at most `positions` positions. All that decoding will need is asked for in the first
+/// pass, so that no later step allocates.
+pub fn reserve(
+    config: &ModelConfig,
+    state: &mut State,
+    pool: &Pool,
+    rows: usize,
+    positions: usize,
+) {
+    state.reserve(config, rows);
+    state.reserve_positions(positions);
+    reserve_scores(pool, &config.llama, rows, positions, &mut state.scores);
+}

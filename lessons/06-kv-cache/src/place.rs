@@ -1,0 +1,62 @@
+//! Where a number of the cache stands, and where a row of a chunk stands in its text.
+
+use serde::Serialize;
+
+// ANCHOR: kinds
+/// Which axis of a layer's keys is the outer one. Values are kept in the same order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheOrder {
+    /// `[positions, num_kv_heads, head_dim]`: a position's heads are neighbours, as the product writes them.
+    PositionMajor,
+    /// `[num_kv_heads, positions, head_dim]`: a head's positions are neighbours, as attention reads them.
+    #[default]
+    HeadMajor,
+}
+// ANCHOR_END: kinds
+
+impl CacheOrder {
+    /// Both orders.
+    pub const ALL: [CacheOrder; 2] = [CacheOrder::PositionMajor, CacheOrder::HeadMajor];
+
+    /// The steps through one layer of this order.
+    pub fn strides(self, capacity: usize, num_kv_heads: usize, head_dim: usize) -> Strides {
+        match self {
+            CacheOrder::PositionMajor => Strides {
+                position: num_kv_heads * head_dim,
+                head: head_dim,
+            },
+            CacheOrder::HeadMajor => Strides {
+                position: head_dim,
+                head: capacity * head_dim,
+            },
+        }
+    }
+
+    /// The order in words, for tables and charts.
+    pub fn name(self) -> &'static str {
+        match self {
+            CacheOrder::PositionMajor => "[positions, heads, head_dim]",
+            CacheOrder::HeadMajor => "[heads, positions, head_dim]",
+        }
+    }
+}
+
+/// Steps through one layer of a cache, in numbers. Head `h` of position `p` begins at `p * position + h * head` and takes `head_dim`
+/// neighbouring numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strides {
+    /// From one position to the next.
+    pub position: usize,
+    /// From one key head to the next.
+    pub head: usize,
+}
+
+/// Where a new row stands, and how far back it sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowPlace {
+    /// Its position in the text, counted from 0. The rotary embedding turns by it.
+    pub position: usize,
+    /// Positions that it sees, itself among them: 0 to `context_len - 1`.
+    pub context_len: usize,
+}
