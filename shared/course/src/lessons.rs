@@ -201,7 +201,7 @@ fn read(course: &Course, folder: &Path) -> Result<Lesson, CourseError> {
 }
 
 /// The parser's message in one line, with the line's number.
-fn describe(error: &toml::de::Error, text: &str) -> String {
+pub(crate) fn describe(error: &toml::de::Error, text: &str) -> String {
     let line = error
         .span()
         .map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);

@@ -19,6 +19,7 @@ pub mod diff;
 pub mod doctor;
 pub mod error;
 pub mod exercise;
+pub mod faults;
 pub mod hint;
 pub mod lessons;
 pub mod list;

@@ -15,7 +15,7 @@ use course::results::Origin;
 use course::state::State;
 use course::tools::Course;
 use course::{
-    book, charts, claims, data, diff, doctor, hint, lessons, list, pack, predict, report,
+    book, charts, claims, data, diff, doctor, faults, hint, lessons, list, pack, predict, report,
 };
 use course::{reset, run, skip, solution, start, verify, watch};
 use lab::outln;
@@ -82,6 +82,7 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
         }
         Command::Pack { out, folder } => make_pack(course, out, folder, page),
         Command::Verify { lessons, json } => show_verify(course, &lessons, json, page),
+        Command::Faults { lessons, json } => show_faults(course, &lessons, json, page),
         Command::Doctor { json } => show_doctor(course, json, page),
         Command::Data { command } => show_data(course, command.unwrap_or(DataCommand::List), page),
     }
@@ -195,12 +196,23 @@ fn make_pack(course: &Course, out: Option<PathBuf>, folder: bool, page: &Page) -
     say(page.text(&pack::told(course, &kit)))
 }
 
+fn numbers(course: &Course, asked: &[String]) -> Result<Vec<String>, CourseError> {
+    let numbers = asked.iter().map(|asked| lessons::find(course, asked));
+    numbers.collect()
+}
+
+fn show_faults(course: &Course, asked: &[String], json: bool, page: &Page) -> Outcome {
+    let outcome = faults::faults(course, &numbers(course, asked)?)?;
+    if json {
+        print_json(&serde_json::to_value(&outcome).expect("an outcome has keys that are text"));
+    } else {
+        term::print(&faults::render(&outcome, page));
+    }
+    status(outcome.is_good())
+}
+
 fn show_verify(course: &Course, asked: &[String], json: bool, page: &Page) -> Outcome {
-    let numbers: Result<Vec<String>, CourseError> = asked
-        .iter()
-        .map(|asked| lessons::find(course, asked))
-        .collect();
-    let outcome = verify::verify(course, &numbers?)?;
+    let outcome = verify::verify(course, &numbers(course, asked)?)?;
     if json {
         print_json(&serde_json::to_value(&outcome).expect("an outcome has keys that are text"));
     } else {

@@ -39,9 +39,20 @@ pub enum Built {
     Refused(Vec<Refusal>),
 }
 
+/// The tests of a whole workspace, as far as they compile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuiltTests {
+    /// The test programs, by the name of their target.
+    pub programs: Vec<(String, PathBuf)>,
+    /// What the compiler refuses.
+    pub refusals: Vec<Refusal>,
+}
+
 /// An error of the compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
+    /// The target that it was building.
+    pub target: String,
     /// In a line.
     pub message: String,
     /// As rustc draws it.
@@ -145,6 +156,33 @@ pub fn build_all(
     }
 }
 
+/// Builds the tests of every package of a workspace, as far as they compile: the programs by name, and what the compiler refuses.
+///
+/// # Errors
+/// When cargo is missing, was stopped, or fails for another reason than the code.
+pub fn build_tests(course: &Course, workspace: &Path) -> Result<BuiltTests, CourseError> {
+    let mut command = course.cargo.command();
+    command.current_dir(workspace).args([
+        // As `cargo test --no-run`, which stops at the first error.
+        "build",
+        "--profile",
+        "test",
+        "--workspace",
+        "--tests",
+        "--keep-going",
+    ]);
+    command.args(["--message-format", "json"]);
+    let output = run(course, &mut command, true)?;
+    let read = messages(&output.stdout, workspace);
+    if !output.status.success() && read.refusals.is_empty() {
+        return Err(failed(&output));
+    }
+    Ok(BuiltTests {
+        programs: read.programs,
+        refusals: read.refusals,
+    })
+}
+
 fn run(course: &Course, command: &mut Command, shows: bool) -> Result<Output, CourseError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     // Warnings are about unfinished code as often as not; the tests say what counts.
@@ -230,13 +268,14 @@ fn messages(stdout: &[u8], work: &Path) -> Read {
             ("compiler-artifact", Some(target), Some(program)) => {
                 read.programs.push((target.name, program));
             }
-            ("compiler-message", ..) => {
+            ("compiler-message", target, _) => {
                 let Some(message) = line.message.filter(|message| message.level == "error") else {
                     continue;
                 };
                 // "aborting due to 2 previous errors" has no place and no news.
                 if !message.spans.is_empty() {
-                    read.refusals.push(refusal(message, work));
+                    let target = target.map(|target| target.name).unwrap_or_default();
+                    read.refusals.push(refusal(target, message, work));
                 }
             }
             _ => {}
@@ -245,7 +284,7 @@ fn messages(stdout: &[u8], work: &Path) -> Read {
     read
 }
 
-fn refusal(message: Message, work: &Path) -> Refusal {
+fn refusal(target: String, message: Message, work: &Path) -> Refusal {
     let mut places = Vec::new();
     for is_primary in [true, false] {
         for span in &message.spans {
@@ -258,6 +297,7 @@ fn refusal(message: Message, work: &Path) -> Refusal {
         }
     }
     Refusal {
+        target,
         rendered: message
             .rendered
             .unwrap_or_else(|| format!("error: {}\n", message.message)),

@@ -112,6 +112,9 @@ fn start(
         .env("RUST_BACKTRACE", "0")
         .env("CARGO_MANIFEST_DIR", folder)
         .env("COURSE_SWITCH", switch)
+        // A generated case that fails is told, not written beside the tests, and not made smaller first.
+        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
+        .env("PROPTEST_MAX_SHRINK_ITERS", "0")
         .env_remove("RUST_TEST_THREADS")
         .env_remove("RUST_TEST_NOCAPTURE")
         .stdin(Stdio::null())

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "start", "check", "watch", "hint", "answer", "solution", "diff", "skip", "reset",
         ],
     ),
-    ("Teach", &["report", "pack", "verify"]),
+    ("Teach", &["report", "pack", "verify", "faults"]),
     ("Look after", &["doctor", "data"]),
 ];
 

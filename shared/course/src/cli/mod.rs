@@ -183,6 +183,17 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Plant the lessons' faults, each alone: is every one caught by its test?
+    #[command(
+        after_help = "For authors of lessons, and run by CI. A lesson's faults.toml lists faults, each\nwith the test that has to fail for it. They are planted in copies, in\ntarget/course/faults; nothing of yours and no tracked file is touched.\nStatus 0 when every fault was caught, 1 when not.\n\nExamples:\n  cargo course faults         all lessons that list faults (a minute or two)\n  cargo course faults 08"
+    )]
+    Faults {
+        /// `8`, `08` or `lesson08`; all that list faults without it
+        lessons: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 
     /// Is this machine ready? Says what to do where it is not
     Doctor {

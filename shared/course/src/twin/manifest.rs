@@ -7,11 +7,11 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::{Owner, Twin, path_from};
+use super::{Owner, Twin, lock, path_from};
 use crate::error::CourseError;
 use crate::source;
 
-const NOTE: &str = "# Written by `cargo course`; it is written anew by every command.\n";
+pub(crate) const NOTE: &str = "# Written by `cargo course`; it is written anew by every command.\n";
 
 /// Writes the manifests of the workspace and of this twin. `members` are the numbers of all lessons in the workspace.
 ///
@@ -26,7 +26,8 @@ pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
         &twin.folder.join("Cargo.toml"),
         &self::package(twin, package),
     )?;
-    write_lock(twin, members)?;
+    let root = source::read(&twin.root.join("Cargo.lock")).unwrap_or_default();
+    lock::write(&twin.work, &with_twins(&root, twin.owner, members))?;
     let target = path_from(&twin.work, &twin.root.join("target"), &twin.root);
     let config = format!("{NOTE}[build]\ntarget-dir = \"{target}\"\n");
     super::write(&twin.work.join(".cargo/config.toml"), &config)?;
@@ -64,9 +65,21 @@ fn read(path: &Path, twin: &Twin) -> Result<Table, CourseError> {
     })
 }
 
-fn write_table(path: &Path, table: &Table) -> Result<(), CourseError> {
+pub(crate) fn write_table(path: &Path, table: &Table) -> Result<(), CourseError> {
     let text = toml::to_string(table).expect("a manifest that was read can be written");
     super::write(path, &format!("{NOTE}{text}"))
+}
+
+/// The root's lock file with the twins in it.
+fn with_twins(root: &str, owner: Owner, members: &[String]) -> String {
+    let mut out = root.trim_end().to_owned();
+    for number in members {
+        let lesson = format!("lesson{number}");
+        if let Some(block) = lock::renamed(root, &lesson, &twin_package(owner, number), true) {
+            out += &format!("\n\n{block}");
+        }
+    }
+    out + "\n"
 }
 
 /// The root's manifest for the twins: other members, the same everything else.
@@ -210,7 +223,7 @@ fn table<const N: usize>(entries: [(&str, String); N]) -> Table {
 }
 
 /// A dependency's path, as seen from another folder.
-fn move_path(dependency: &mut Value, from: &Path, to: &Path, root: &Path) {
+pub(crate) fn move_path(dependency: &mut Value, from: &Path, to: &Path, root: &Path) {
     if let Some(Value::String(path)) = dependency.get_mut("path") {
         *path = path_from(to, &from.join(path.as_str()), root);
     }
@@ -227,51 +240,6 @@ fn costs(twin: &Twin) -> String {
          lab::cost::main(\"{}\", {library}::costs::tasks, reference::costs::tasks)\n}}\n",
         twin.number
     )
-}
-
-/// The root's lock file with the twins in it. It is written only when the root's one changed or a twin came, because cargo
-/// leaves out of it what the twins do not need.
-fn write_lock(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
-    let root = source::read(&twin.root.join("Cargo.lock")).unwrap_or_default();
-    let lock = with_twins(&root, twin.owner, members);
-    let mark = twin.work.join(".cargo/lock-of-root");
-    let path = twin.work.join("Cargo.lock");
-    let hash = source::hash(&lock);
-    if path.is_file() && std::fs::read_to_string(&mark).is_ok_and(|found| found.trim() == hash) {
-        return Ok(());
-    }
-    super::write(&path, &lock)?;
-    super::write(&mark, &(hash + "\n"))
-}
-
-fn with_twins(lock: &str, owner: Owner, members: &[String]) -> String {
-    let mut out = lock.trim_end().to_owned();
-    for number in members {
-        let lesson = format!("lesson{number}");
-        let is_it = |block: &&str| block.contains(&format!("\nname = \"{lesson}\"\n"));
-        let Some(block) = lock.split("\n\n").find(is_it) else {
-            continue;
-        };
-        let renamed = block.trim_end().replacen(
-            &format!("name = \"{lesson}\""),
-            &format!("name = \"{}\"", twin_package(owner, number)),
-            1,
-        );
-        let mut names: Vec<String> = renamed
-            .lines()
-            .filter_map(|line| line.strip_prefix(" \"")?.strip_suffix("\","))
-            .map(ToOwned::to_owned)
-            .collect();
-        names.push(lesson);
-        names.sort();
-        let head: Vec<&str> = renamed
-            .lines()
-            .take_while(|line| !line.starts_with("dependencies"))
-            .collect();
-        let list: String = names.iter().map(|name| format!(" \"{name}\",\n")).collect();
-        out += &format!("\n\n{}\ndependencies = [\n{list}]", head.join("\n"));
-    }
-    out + "\n"
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //! however little of it is written. Any other `todo!` is the ordinary one.
 
 pub mod library;
+pub mod lock;
 pub mod manifest;
 
 use std::path::{Component, Path, PathBuf};
