@@ -175,6 +175,18 @@ impl ContiguousCache {
     }
     // ANCHOR_END: view
 
+    /// All numbers of one layer, used or not: keys, then values. Shape: `[capacity, num_kv_heads, head_dim]` in the cache's order. For the
+    /// experiments that read more than a view shows.
+    pub fn layer(&self, layer: usize) -> [&[f32]; 2] {
+        let numbers = layer * self.layer_len()..(layer + 1) * self.layer_len();
+        [&self.k[numbers.clone()], &self.v[numbers]]
+    }
+
+    /// The steps through one layer.
+    pub fn strides(&self) -> Strides {
+        self.strides
+    }
+
     // ANCHOR: truncate
     /// Forgets all positions from `len` on. The text goes on from there as if they had never been. Cost: one number is written.
     ///

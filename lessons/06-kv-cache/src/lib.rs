@@ -15,6 +15,11 @@ pub mod generate;
 pub mod session;
 pub mod timings;
 
+pub mod concat;
+pub mod mask;
+pub mod masked;
+pub mod views;
+
 pub mod work;
 
 pub use cache::{CacheOrder, ContiguousCache};

@@ -1,0 +1,132 @@
+//! An experiment: how attention learns where the keys are.
+//!
+//! A framework slices the cache for each layer at each step: `k_cache[layer, :, :len]`. In an interpreter that makes an object with shape
+//! and strides, checks it, and hands it on; passing the cache and an index saves that. In Rust a view is two slices, a stride and a
+//! length, made in registers where it is used ([`ContiguousCache::view`]). To find out what is left of the claim, this module builds the
+//! same view in the two ways that do cost something.
+
+use crate::cache::{CacheOrder, ContiguousCache};
+use crate::error::CacheError;
+use crate::forward::{check_chunk, last_logits, reserve, run_layers};
+use crate::memory::kv_bytes;
+use crate::offset::row_place;
+use generation::layer::{KvView, attend_rows};
+use generation::{Linear, State, Weights};
+use lab::ledger;
+use layout::layout::Layout;
+use layout::pool::Pool;
+use layout::view::View;
+use loading::config::ModelConfig;
+use training::TokenId;
+
+/// How a layer's keys and values are shown to attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Showing {
+    /// The cache and an index: a view is made where it is used.
+    Index,
+    /// Objects with shape and strides on the heap, as a framework makes them, anew for each layer and step: lesson 02's [`Layout`].
+    Objects,
+    /// A dense copy of what is seen, anew for each layer and step: what `.contiguous()` does to a slice that is not dense.
+    Copies,
+}
+
+/// As [`crate::forward::forward`], with the keys shown in a chosen way. Shape: `[vocab_size]`.
+///
+/// # Errors
+/// As there.
+pub fn forward<'s, L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &'s mut State,
+    cache: &mut ContiguousCache,
+    pool: &Pool,
+    tokens: &[TokenId],
+    showing: Showing,
+) -> Result<&'s [f32], CacheError> {
+    let llama = &config.llama;
+    let (num_cached, rows) = (cache.len(), tokens.len());
+    check_chunk(llama, num_cached, tokens)?;
+    cache.check_room(rows)?;
+    reserve(
+        config,
+        state,
+        pool,
+        rows,
+        cache.capacity().min(llama.max_seq_len),
+    );
+    let context_len = |row| row_place(num_cached, row).context_len;
+    let mut attention = |layer: usize, qkv: &[f32], scores: &mut Vec<f32>, out: &mut [f32]| {
+        cache.append(layer, qkv);
+        let longest = num_cached + rows;
+        match showing {
+            Showing::Index => {
+                let view = |row, kv_head| cache.view(layer, kv_head, context_len(row));
+                attend_rows(pool, llama, qkv, &view, scores, out);
+            }
+            Showing::Objects => {
+                let [k, v] = cache.layer(layer);
+                let objects = heads_of(cache, llama.num_kv_heads, longest);
+                let view = |row, kv_head: usize| {
+                    let [k_object, v_object] = &objects[kv_head];
+                    KvView {
+                        k: &k[k_object.offset()..],
+                        v: &v[v_object.offset()..],
+                        kv_stride: k_object.strides()[0],
+                        context_len: context_len(row),
+                    }
+                };
+                attend_rows(pool, llama, qkv, &view, scores, out);
+            }
+            Showing::Copies => {
+                let [k, v] = cache.layer(layer);
+                let objects = heads_of(cache, llama.num_kv_heads, longest).into_iter();
+                let copies: Vec<[Vec<f32>; 2]> = objects
+                    .map(|[k_object, v_object]| {
+                        [View::new(k, k_object), View::new(v, v_object)].map(|o| o.to_contiguous())
+                    })
+                    .collect();
+                let bytes = kv_bytes(1, llama.num_kv_heads, llama.head_dim, longest, 1, 4);
+                ledger::count(|l| l.add("kv_bytes_copied", bytes));
+                let view = |row, kv_head: usize| KvView {
+                    k: &copies[kv_head][0],
+                    v: &copies[kv_head][1],
+                    kv_stride: llama.head_dim,
+                    context_len: context_len(row),
+                };
+                attend_rows(pool, llama, qkv, &view, scores, out);
+            }
+        }
+    };
+    run_layers(
+        config,
+        weights,
+        state,
+        pool,
+        tokens,
+        num_cached,
+        &mut attention,
+    );
+    cache.advance(rows);
+    Ok(last_logits(config, weights, state, pool, rows))
+}
+
+/// Keys and values of each head as objects with shape and strides, `[context_len, head_dim]`: sliced out of a layer as
+/// `layer[:context_len, head]`, twice for each head. Cost: some twenty small allocations a head.
+pub fn heads_of(
+    cache: &ContiguousCache,
+    num_kv_heads: usize,
+    context_len: usize,
+) -> Vec<[Layout; 2]> {
+    let (capacity, strides) = (cache.capacity(), cache.strides());
+    let head_dim = strides.position.min(strides.head);
+    let whole = || match cache.order() {
+        CacheOrder::PositionMajor => Layout::row_major(&[capacity, num_kv_heads, head_dim]),
+        CacheOrder::HeadMajor => {
+            Layout::row_major(&[num_kv_heads, capacity, head_dim]).transpose(0, 1)
+        }
+    };
+    let object = |head| whole().slice(0, 0..context_len, 1).select(1, head);
+    (0..num_kv_heads)
+        .map(|head| [object(head), object(head)])
+        .collect()
+}
