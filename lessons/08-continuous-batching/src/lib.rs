@@ -1,1 +1,59 @@
-//! Lesson 08.
+//! Lesson 08, continuous batching: when may requests join and leave?
+//!
+//! A static batch is a bus: it leaves when it is full or has waited long enough, and nobody gets on or off before the end. Its places stay taken
+//! until the longest answer is written. But nothing in a step ties its rows together: they share the weights that are read, and no number. So
+//! the batch may be put together anew at every step. Whoever ended leaves, whoever waits joins, and the places stay full.
+//!
+//! **New here**, in reading order: requests and their queues, the ragged batch, memory in slots, the forward pass that all later lessons keep, the
+//! engine.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`request`], [`queues`] | states of a request; waiting, running, ended |
+//! | [`batch`], [`ragged`] | rows of many requests without padding |
+//! | [`memory`], [`slots`], [`recycle`] | what a scheduler knows of memory; slots and their free list |
+//! | [`admission`] | first come, first served |
+//! | [`runner`] | the seam between who decides and who computes |
+//! | [`limits`], [`event`], [`mailbox`] | what is allowed; what is told; cancelling from elsewhere |
+//! | [`engine`], [`mod@step`] | schedule, forward, choose, publish |
+//! | [`text`], [`trace`] | text for each request; who sat where |
+//! | [`error`] | refusals and faults |
+//!
+//! **Imported**: row kernels, weights and text from `generation`, the cache of one sequence from `kv_cache`, threads from `layout`.
+
+pub mod error;
+
+pub mod request;
+
+pub mod queues;
+
+pub mod batch;
+pub mod ragged;
+
+pub mod memory;
+pub mod recycle;
+pub mod slots;
+
+pub mod admission;
+
+pub mod runner;
+
+pub mod event;
+pub mod limits;
+pub mod mailbox;
+
+pub mod engine;
+pub mod step;
+
+pub mod text;
+pub mod trace;
+
+pub use batch::{Batch, BatchSequence};
+pub use engine::{Engine, StepReport};
+pub use error::{EngineError, Refusal};
+pub use event::{Delivery, Event};
+pub use limits::EngineLimits;
+pub use memory::{Admission, Memory};
+pub use request::{FinishReason, Request, SeqId, Status};
+pub use runner::Runner;
+pub use slots::{SlotId, Slots};

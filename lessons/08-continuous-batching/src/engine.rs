@@ -1,0 +1,290 @@
+//! The engine: requests in, tokens out, and who is computed is decided anew at every step.
+//!
+//! ```text
+//! step:
+//!     who was cancelled leaves; waiting requests join while there is room          schedule
+//!     one pass over the rows of all running requests                              forward
+//!     one token from each row of logits                                           choose
+//!     each token to its request and to whoever listens; who is finished leaves     publish
+//! ```
+//!
+//! A static batch keeps its places until the longest answer is done. Here a place is free again after the step in which its request ended, and
+//! taken in the next one. Supersedes SB. Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
+
+use crate::admission::admit;
+use crate::batch::Batch;
+use crate::error::{EngineError, Refusal};
+use crate::event::{Delivery, Event};
+use crate::limits::EngineLimits;
+use crate::mailbox::Canceller;
+use crate::memory::Memory;
+use crate::queues::Queues;
+use crate::ragged::build_batch;
+use crate::request::{Request, SeqId, Status};
+use crate::runner::Runner;
+use crate::step::step;
+use crate::trace::StepTrace;
+use generation::GenerateError;
+use training::TokenId;
+
+/// Chooses a token of a request from its row of logits `[vocab_size]`. It sees the request, prompt and output apart, and may write on the row.
+pub type Choice = Box<dyn FnMut(&Request, &mut [f32]) -> Result<TokenId, GenerateError> + Send>;
+
+// ANCHOR: engine
+/// Runs requests together. `R` computes, `M` is the memory that each running request holds a part of.
+///
+/// The fields are open so that [`step`] can be a plain function; nobody else needs to write them.
+pub struct Engine<R, M> {
+    /// What is allowed.
+    pub limits: EngineLimits,
+    /// Every request, each in one queue.
+    pub queues: Queues,
+    /// Keys and values, or only their number.
+    pub memory: M,
+    /// The model.
+    pub runner: R,
+    /// What the step in progress computes; the last step's until the next one.
+    pub batch: Batch,
+    /// `[sampling]`: the tokens that the step chose.
+    pub next: Vec<TokenId>,
+    /// How a token is chosen.
+    pub choose: Choice,
+    canceller: Canceller,
+    next_id: u64,
+    num_steps: u64,
+    trace: Option<Vec<StepTrace>>,
+}
+// ANCHOR_END: engine
+
+/// What a step computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepReport {
+    /// Sequences in the batch.
+    pub sequences: usize,
+    /// Their rows.
+    pub rows: usize,
+    /// Rows of the sequences that had more than one: prompts, nearly always.
+    pub prompt_rows: usize,
+}
+
+impl<R: Runner<M>, M: Memory> Engine<R, M> {
+    /// An engine that chooses greedily. Where memory holds less than the model's context for one request, that is the limit.
+    ///
+    /// # Panics
+    /// If nothing may run.
+    pub fn new(runner: R, memory: M, limits: EngineLimits) -> Engine<R, M> {
+        assert!(
+            limits.max_running >= 1 && limits.vocab_size >= 1,
+            "{limits:?}"
+        );
+        Engine {
+            queues: Queues::with_capacity(limits.max_running),
+            batch: Batch::with_capacity(limits.max_running),
+            next: Vec::with_capacity(limits.max_running),
+            canceller: Canceller::with_capacity(limits.max_running),
+            limits: EngineLimits {
+                max_seq_len: limits.max_seq_len.min(memory.max_seq_len()),
+                ..limits
+            },
+            memory,
+            runner,
+            choose: Box::new(|_, logits| generation::generate::greedy(logits)),
+            next_id: 0,
+            num_steps: 0,
+            trace: None,
+        }
+    }
+
+    /// The engine with another way to choose.
+    pub fn with_choice(self, choose: Choice) -> Engine<R, M> {
+        Engine { choose, ..self }
+    }
+
+    /// Accepts a request, to be computed from the next step on. It is answered with at most `max_new_tokens` tokens, or the engine's cap if that is
+    /// less. A request that needs no token, because it asks for none or because its prompt fills the context, ends at once and computes nothing.
+    ///
+    /// # Errors
+    /// An empty prompt, one that is too long, a token that the model does not know.
+    pub fn submit(&mut self, prompt: &[TokenId], max_new_tokens: usize) -> Result<SeqId, Refusal> {
+        check_prompt(prompt, &self.limits)?;
+        let id = SeqId(self.next_id);
+        self.next_id += 1;
+        let max_new_tokens = max_new_tokens.min(self.limits.max_new_tokens);
+        let mut request = Request::new(id, prompt, max_new_tokens, self.limits.max_seq_len);
+        match request.exhausted(self.limits.max_seq_len) {
+            Some(reason) => {
+                request.finish(reason);
+                self.queues.ended.push(request);
+            }
+            None => self.queues.waiting.push_back(request),
+        }
+        Ok(id)
+    }
+
+    /// Ends a request and frees what it holds, at once. Its end is announced in the next step. Returns whether it was alive: a second cancel and a
+    /// number that nobody has change nothing. [`Engine::canceller`] does it while a step runs.
+    pub fn cancel(&mut self, id: SeqId) -> bool {
+        let was_alive = self.queues.cancel(id);
+        self.leave();
+        was_alive
+    }
+
+    /// A handle to cancel from elsewhere.
+    pub fn canceller(&self) -> Canceller {
+        self.canceller.clone()
+    }
+
+    /// One pass for all running requests; see the module. Allocates nothing once as many rows have been computed before.
+    ///
+    /// # Errors
+    /// As [`EngineError`] says: nothing is published then, and the step can be tried again.
+    pub fn step(
+        &mut self,
+        on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
+    ) -> Result<StepReport, EngineError> {
+        step(self, on_event)?;
+        self.num_steps += 1;
+        let rows = self
+            .batch
+            .sequences
+            .iter()
+            .map(|sequence| sequence.num_rows);
+        Ok(StepReport {
+            sequences: self.batch.sequences.len(),
+            rows: self.batch.num_rows(),
+            prompt_rows: rows.filter(|rows| *rows > 1).sum(),
+        })
+    }
+
+    /// Steps until nothing is left to do.
+    ///
+    /// # Errors
+    /// Those of [`Engine::step`].
+    pub fn run(
+        &mut self,
+        on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
+    ) -> Result<(), EngineError> {
+        while !self.is_idle() {
+            self.step(on_event)?;
+        }
+        Ok(())
+    }
+
+    /// Whether all requests are over and announced.
+    pub fn is_idle(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// Steps taken.
+    pub fn num_steps(&self) -> u64 {
+        self.num_steps
+    }
+
+    /// Keeps a trace from now on. It allocates in every step.
+    pub fn start_trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    /// The steps since [`Engine::start_trace`].
+    pub fn trace(&self) -> &[StepTrace] {
+        self.trace.as_deref().unwrap_or_default()
+    }
+
+    // ANCHOR: parts
+    /// First part of a step: who leaves, who joins, which rows are computed.
+    pub fn schedule(&mut self) {
+        self.take_cancellations();
+        self.leave();
+        let joined = admit(&mut self.queues, &mut self.memory, self.limits.max_running);
+        build_batch(&self.queues.running, &mut self.batch);
+        if let Some(trace) = &mut self.trace {
+            let (step, queues) = (self.num_steps, &self.queues);
+            trace.push(StepTrace::scheduled(
+                step,
+                joined,
+                queues,
+                &self.batch,
+                &self.memory,
+            ));
+        }
+    }
+
+    /// Ends whoever was cancelled through a [`Canceller`]. Nobody moves: places in the batch and in the running queue still agree.
+    pub fn take_cancellations(&mut self) {
+        self.canceller.drain(|id| {
+            self.queues.cancel(id);
+        });
+    }
+
+    /// Takes finished requests out of the batch and gives their memory back.
+    pub fn leave(&mut self) {
+        self.queues.leave(|request| {
+            let held = self.memory.release(request.id);
+            assert!(held, "{} ran without memory", request.id);
+        });
+    }
+
+    /// Last part of a step: tells whose end has come since the last one. An end that nobody takes is an end all the same.
+    pub fn announce(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) {
+        let mut traced = self.trace.as_mut().and_then(|trace| trace.last_mut());
+        for request in self.queues.ended.drain(..) {
+            let Status::Finished(reason) = request.status else {
+                panic!("{request:?} is among the ended ones and has not ended");
+            };
+            let (id, output) = (request.id, request.output.as_slice());
+            let _ = on_event(Event::Finished { id, reason, output });
+            if let Some(step) = &mut traced {
+                step.finished.push((id, reason));
+            }
+        }
+        if traced.is_some_and(|step| step.is_empty()) {
+            self.trace.as_mut().map(Vec::pop);
+        }
+    }
+    // ANCHOR_END: parts
+
+    /// Checks what must hold between two steps: every request in one queue, memory held by the running ones and nobody else.
+    ///
+    /// # Panics
+    /// When a rule is broken: our own bug.
+    pub fn check_invariants(&self) {
+        self.queues.check_invariants();
+        self.memory.check_invariants();
+        self.batch.check_invariants();
+        assert!(self.queues.running.len() <= self.limits.max_running);
+        for request in &self.queues.running {
+            assert!(
+                self.memory.holds(request.id),
+                "{} runs without memory",
+                request.id
+            );
+        }
+        assert_eq!(
+            self.memory.num_holders(),
+            self.queues.running.len(),
+            "memory is held by nobody's request"
+        );
+    }
+}
+
+/// Refuses what could never run.
+fn check_prompt(prompt: &[TokenId], limits: &EngineLimits) -> Result<(), Refusal> {
+    if prompt.is_empty() {
+        return Err(Refusal::EmptyPrompt);
+    }
+    if prompt.len() > limits.max_seq_len {
+        return Err(Refusal::PromptTooLong {
+            prompt_tokens: prompt.len(),
+            max_seq_len: limits.max_seq_len,
+        });
+    }
+    let unknown = |token: &TokenId| token.index() >= limits.vocab_size;
+    match prompt.iter().position(unknown) {
+        Some(position) => Err(Refusal::UnknownToken {
+            token_id: prompt[position].0,
+            position,
+            vocab_size: limits.vocab_size,
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,34 @@
+//! What an engine allows.
+
+use loading::config::ModelConfig;
+use training::TokenId;
+
+// ANCHOR: limits
+/// What an engine allows, the same for all requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineLimits {
+    /// Most requests that are computed in one step.
+    pub max_running: usize,
+    /// Most tokens of one output, whatever the request asks for.
+    pub max_new_tokens: usize,
+    /// Most tokens of prompt and output together: the model's context, or what memory holds for one request if that is less.
+    pub max_seq_len: usize,
+    /// Tokens of the vocabulary: numbers in a row of logits.
+    pub vocab_size: usize,
+    /// Every token that ends a text.
+    pub end_of_text: Vec<TokenId>,
+}
+// ANCHOR_END: limits
+
+impl EngineLimits {
+    /// The limits that a model sets, with up to `max_running` requests at a time and no cap on outputs.
+    pub fn of_model(config: &ModelConfig, max_running: usize) -> EngineLimits {
+        EngineLimits {
+            max_running,
+            max_new_tokens: usize::MAX,
+            max_seq_len: config.llama.max_seq_len,
+            vocab_size: config.llama.vocab_size,
+            end_of_text: config.eos_token_ids.clone(),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! From running requests to the rows of one pass.
+
+use crate::batch::{Batch, BatchSequence};
+use crate::request::Request;
+
+/// Writes into `batch` what the running requests need computed: of each request, in order, all tokens whose keys and values are not in memory
+/// yet. For a request that just joined that is its prompt, for one that decodes its newest token.
+///
+/// What stood in `batch` is forgotten, its room is used again. Each request wants the token after its last row. Every one of `running` has at
+/// least one token to compute. Cost: one token and one position a row; no allocation once the batch has been as large.
+pub fn build_batch(running: &[Request], batch: &mut Batch) {
+    // ANCHOR: ex_08_1
+    batch.clear();
+    for request in running {
+        let first_row = batch.tokens.len();
+        batch
+            .tokens
+            .extend(request.tokens().skip(request.num_computed));
+        batch
+            .positions
+            .extend(request.num_computed..request.num_tokens());
+        batch.sequences.push(BatchSequence {
+            id: request.id,
+            first_row,
+            num_rows: batch.tokens.len() - first_row,
+            wants_logits: true,
+        });
+    }
+    // ANCHOR_END: ex_08_1
+}
