@@ -1,0 +1,3 @@
+//! Lesson 11.
+
+fn main() {}
