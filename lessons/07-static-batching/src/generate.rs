@@ -53,9 +53,12 @@ impl Row {
         self.finish_reason.is_none()
     }
 
-    /// Positions that its cache needs: the last token of an answer is never computed.
+    /// Positions that its cache needs: the prompt, which is computed even where nothing is asked for, and the answer without its last token,
+    /// which nothing reads.
     fn positions(&self) -> usize {
-        (self.prompt_tokens + self.answer.capacity()).saturating_sub(1)
+        let room = self.limits.max_seq_len - self.prompt_tokens;
+        let answer = self.limits.max_new_tokens.min(room);
+        self.prompt_tokens + answer.saturating_sub(1)
     }
 
     fn check_limits(&mut self) {

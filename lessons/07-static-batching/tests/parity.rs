@@ -1,0 +1,259 @@
+//! A row of a batch against its single run in lesson 06: the same tokens, the same bits, whatever stands beside it.
+
+mod common;
+
+use common::{alone, fixture, logits_alone, prompt, slices};
+use generation::{FinishReason, Model, Weights};
+use half::bf16;
+use kv_cache::ContiguousCache;
+use layout::pool::Pool;
+use loading::{LoadError, TensorInfo, WeightSource};
+use proptest::prelude::*;
+use static_batching::forward::forward;
+use static_batching::{BatchState, Pad, PaddedBatch, Padding, Width, generate_batch};
+use std::sync::OnceLock;
+use training::TokenId;
+
+/// Answers of a batch, each compared with its single run.
+#[track_caller]
+fn check(model: &Model, prompts: &[Vec<TokenId>], max: &[usize], rule: Pad, threads: usize) {
+    let (mut state, pool) = (BatchState::new(&model.config), Pool::new(threads));
+    let mut streamed = vec![Vec::new(); prompts.len()];
+    let on_token = &mut |row: usize, token| streamed[row].push(token);
+    let prompts_of = slices(prompts);
+    let run = generate_batch(model, &mut state, &pool, &prompts_of, max, rule, on_token).unwrap();
+    assert_eq!(run.generations.len(), prompts.len());
+    for (row, prompt) in prompts.iter().enumerate() {
+        assert_eq!(
+            run.generations[row],
+            alone(model, prompt, max[row]),
+            "{}, row {row} of lengths {:?}, {rule:?}, {threads} threads",
+            model.name,
+            prompts.iter().map(Vec::len).collect::<Vec<_>>()
+        );
+        assert_eq!(run.generations[row].tokens, streamed[row]);
+    }
+}
+
+/// Logits of every step of a batch, one list a row; row `i` is fed `further[i]` after its prompt, and is padding when that ends.
+fn logits_together(
+    model: &Model,
+    prompts: &[Vec<TokenId>],
+    further: &[Vec<TokenId>],
+    rule: Pad,
+    threads: usize,
+) -> Vec<Vec<Vec<f32>>> {
+    let (mut state, pool) = (BatchState::new(&model.config), Pool::new(threads));
+    let room = prompts.iter().zip(further).map(|(p, f)| p.len() + f.len());
+    state.prepare(&model.config, room);
+    let llama = &model.config.llama;
+    let mut batch = PaddedBatch::prefill(llama, &slices(prompts), rule).unwrap();
+    let longest = further.iter().map(Vec::len).max().unwrap();
+    let mut logits = vec![Vec::new(); prompts.len()];
+    for step in 0..=longest {
+        let (config, weights) = (&model.config, &model.weights);
+        let caches = &mut state.caches;
+        let all = forward(config, weights, &mut state.state, caches, &pool, &batch).unwrap();
+        for (row, logits_of_row) in all.chunks_exact(llama.vocab_size).enumerate() {
+            if step <= further[row].len() {
+                logits[row].push(logits_of_row.to_vec());
+            }
+        }
+        let next: Vec<_> = further.iter().map(|f| f.get(step).copied()).collect();
+        let cached: Vec<_> = caches.iter().map(ContiguousCache::len).collect();
+        batch.set_step(&next, &cached);
+    }
+    logits
+}
+
+const SIDES: [Padding; 2] = [Padding::Left, Padding::Right];
+
+fn rules(longest: usize) -> impl Iterator<Item = Pad> {
+    let widths = [
+        Width::Longest,
+        Width::Exactly(longest),
+        Width::Exactly(longest + 7),
+    ];
+    SIDES
+        .into_iter()
+        .flat_map(move |side| widths.map(|width| Pad { side, width }))
+}
+
+/// Every fixture: other heads, other rotary scaling, tied or not.
+#[test]
+fn a_row_has_the_tokens_of_its_single_run() {
+    for name in fixtures::MODELS {
+        let model = fixture(name);
+        let prompts: Vec<_> = [5, 1, 17, 16, 2]
+            .iter()
+            .enumerate()
+            .map(|(salt, len)| prompt(*len, salt))
+            .collect();
+        for rule in rules(17) {
+            check(&model, &prompts, &[9, 4, 1, 0, 12], rule, 2);
+        }
+    }
+}
+
+#[test]
+fn a_row_has_the_logits_of_its_single_run_bit_for_bit() {
+    for name in fixtures::MODELS {
+        let model = fixture(name);
+        let prompts = vec![prompt(3, 1), prompt(9, 2), prompt(1, 3)];
+        let further = vec![prompt(4, 4), vec![], prompt(2, 5)];
+        let single: Vec<_> = prompts
+            .iter()
+            .zip(&further)
+            .map(|(prompt, further)| logits_alone(&model, prompt, further))
+            .collect();
+        for rule in rules(9) {
+            for threads in [1, 2, 3] {
+                let together = logits_together(&model, &prompts, &further, rule, threads);
+                assert!(together == single, "{name}, {rule:?}, {threads} threads");
+            }
+        }
+    }
+}
+
+/// An untied model whose embedding of the filler is no number.
+struct Poisoned<'a>(&'a (dyn WeightSource + Send + Sync));
+
+impl WeightSource for Poisoned<'_> {
+    fn names(&self) -> Vec<String> {
+        self.0.names()
+    }
+    fn info(&self, name: &str) -> Option<TensorInfo> {
+        self.0.info(name)
+    }
+    fn read_f32(&self, name: &str, out: &mut Vec<f32>) -> Result<(), LoadError> {
+        self.0.read_f32(name, out)?;
+        if name == "model.embed_tokens.weight" {
+            let width = self.0.info(name).unwrap().shape[1];
+            out[..width].fill(f32::NAN);
+        }
+        Ok(())
+    }
+    fn read_bf16(&self, name: &str, out: &mut Vec<bf16>) -> Result<(), LoadError> {
+        self.0.read_bf16(name, out)
+    }
+    fn stored_bytes(&self) -> u64 {
+        self.0.stored_bytes()
+    }
+}
+
+/// Skipped is not multiplied by zero: NaN times zero would be NaN, and one key of padding would spoil the row.
+#[test]
+fn padding_that_is_no_number_changes_no_row() {
+    let path = fixtures::model("all-kv-untied-f32");
+    let folder = loading::open(path.to_str().unwrap()).unwrap();
+    let llama = &folder.config.llama;
+    let mut model = fixture("all-kv-untied-f32");
+    let (prompts, further) = (vec![prompt(2, 1), prompt(8, 2)], vec![vec![], prompt(3, 5)]);
+    let single: Vec<_> = prompts
+        .iter()
+        .zip(&further)
+        .map(|(prompt, further)| logits_alone(&model, prompt, further))
+        .collect();
+    model.weights = Weights::packed_f32(llama, &Poisoned(&*folder.weights)).unwrap();
+    for rule in rules(8) {
+        let together = logits_together(&model, &prompts, &further, rule, 2);
+        assert!(together == single, "{rule:?}");
+    }
+}
+
+/// The end of text ends one row and not its neighbours.
+#[test]
+fn an_end_of_text_ends_its_own_row_only() {
+    let mut model = fixture("some-kv-tied-bf16");
+    let prompts = vec![prompt(4, 1), prompt(7, 2), prompt(5, 3)];
+    let first = alone(&model, &prompts[0], 6);
+    model.config.eos_token_ids = vec![first.tokens[3]];
+    for rule in rules(7) {
+        check(&model, &prompts, &[20, 20, 3], rule, 2);
+    }
+    let ended = alone(&model, &prompts[0], 20);
+    assert_eq!(ended.finish_reason, FinishReason::Stop);
+}
+
+/// A prompt that fills the context leaves no room for an answer; its neighbour has all of it.
+#[test]
+fn a_full_context_ends_its_own_row_only() {
+    let mut model = fixture("all-kv-untied-f32");
+    model.config.llama.max_seq_len = 12;
+    let prompts = vec![prompt(12, 1), prompt(10, 2), prompt(3, 3)];
+    for rule in rules(12) {
+        check(&model, &prompts, &[5, 5, 5], rule, 1);
+    }
+}
+
+/// State that served one batch serves the next one as if it were new.
+#[test]
+fn a_used_state_gives_the_answers_of_a_fresh_one() {
+    let model = fixture("one-kv-untied-f16");
+    let (mut used, pool) = (BatchState::new(&model.config), Pool::new(2));
+    let run = |state: &mut BatchState, lengths: &[usize], max: usize| {
+        let prompts: Vec<_> = lengths.iter().map(|len| prompt(*len, *len)).collect();
+        let max = vec![max; lengths.len()];
+        let rule = Pad::default();
+        let prompts = slices(&prompts);
+        generate_batch(&model, state, &pool, &prompts, &max, rule, &mut |_, _| {}).unwrap()
+    };
+    run(&mut used, &[20, 3, 9, 14], 10);
+    for lengths in [&[2, 5][..], &[1], &[4, 30, 4, 4, 4, 4]] {
+        let fresh = run(&mut BatchState::new(&model.config), lengths, 6);
+        assert_eq!(run(&mut used, lengths, 6), fresh);
+    }
+}
+
+/// Eight beginnings on the trained model, its end of text in force.
+#[test]
+fn eight_stories_are_the_stories_that_each_would_be_alone() {
+    let model = Model::open("stories").unwrap();
+    let texts = [
+        "Once upon a time",
+        "The fox",
+        "One day Lily went to the market with her father and",
+        "Tom",
+        "In the garden there was a",
+        "A little bird",
+        "Anna had a red ball. She",
+        "It was",
+    ];
+    let prompts: Vec<_> = texts
+        .iter()
+        .map(|text| model.encode_prompt(text).unwrap())
+        .collect();
+    check(
+        &model,
+        &prompts,
+        &[24, 3, 16, 24, 8, 24, 1, 24],
+        Pad::default(),
+        2,
+    );
+}
+
+/// Two small models, opened once: grouped and ungrouped heads.
+fn small_models() -> &'static [Model; 2] {
+    static MODELS: OnceLock<[Model; 2]> = OnceLock::new();
+    MODELS.get_or_init(|| [fixture("all-kv-untied-f32"), fixture("some-kv-tied-bf16")])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever the mates, the side of the padding, the width and the threads.
+    #[test]
+    fn company_changes_no_token(
+        rows in prop::collection::vec((1usize..20, 0usize..1000, 0usize..7), 1..7),
+        side in prop::sample::select(&SIDES),
+        extra in 0usize..6,
+        threads in 1usize..4,
+        which in 0usize..2,
+    ) {
+        let prompts: Vec<_> = rows.iter().map(|(len, salt, _)| prompt(*len, *salt)).collect();
+        let max: Vec<_> = rows.iter().map(|(.., max)| *max).collect();
+        let longest = rows.iter().map(|(len, ..)| *len).max().unwrap();
+        let width = Width::Exactly(longest + extra);
+        check(&small_models()[which], &prompts, &max, Pad { side, width }, threads);
+    }
+}
