@@ -71,6 +71,20 @@ impl Page {
     }
 }
 
+/// Columns of the terminal; 80 where that is not known, as on a pipe.
+#[cfg(unix)]
+pub fn terminal_columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout());
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    if columns == 0 { term::WIDTH } else { columns }
+}
+
+/// Columns of the terminal; 80 where that is not known.
+#[cfg(not(unix))]
+pub fn terminal_columns() -> usize {
+    term::WIDTH
+}
+
 /// Text whose lines are kept where they fit; longer ones are wrapped at blanks, or cut where there are none.
 pub fn laid_out(text: &str, indent: usize) -> String {
     let blank = " ".repeat(indent);

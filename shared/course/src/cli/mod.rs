@@ -119,11 +119,13 @@ pub enum Command {
         #[arg(long)]
         give_up: bool,
     },
-    /// Your body beside the reference's, after you passed or give up
-    #[command(after_help = "Example:\n  cargo course diff 05.1")]
+    /// Your body beside the reference's; a lesson beside what it replaces
+    #[command(
+        after_help = "A whole lesson is compared with the parts of earlier lessons that it takes the\nplace of. On a terminal of 120 columns or more old and new stand side by side.\n\nExamples:\n  cargo course diff 05.1      one exercise: yours and the reference's\n  cargo course diff 06        what lesson 06 replaces, and by what"
+    )]
     Diff {
-        /// The exercise
-        #[arg(value_name = "NN.k")]
+        /// An exercise, or a lesson
+        #[arg(value_name = "NN[.k]")]
         exercise: String,
         /// Before a pass; it is noted, and a pass still counts
         #[arg(long)]

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use serde::Deserialize;
 
 use super::Check;
+use crate::page::terminal_columns;
 use crate::tools::Course;
 
 #[derive(Deserialize)]
@@ -90,7 +91,7 @@ pub(super) fn terminal() -> Check {
             "output is piped: stories run through, without colours or questions",
         );
     }
-    let columns = columns();
+    let columns = terminal_columns();
     if columns < 80 {
         return Check::note(
             "terminal",
@@ -111,19 +112,6 @@ pub(super) fn terminal() -> Check {
         );
     }
     Check::ok("terminal", format!("{columns} columns"))
-}
-
-/// Columns of the terminal; 80 where that is not known.
-#[cfg(unix)]
-fn columns() -> u16 {
-    rustix::termios::tcgetwinsize(std::io::stdout())
-        .map_or(80, |size| if size.ws_col == 0 { 80 } else { size.ws_col })
-}
-
-/// Columns of the terminal; 80 where that is not known.
-#[cfg(not(unix))]
-fn columns() -> u16 {
-    80
 }
 
 /// Only for optional models.

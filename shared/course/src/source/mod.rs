@@ -89,8 +89,7 @@ pub fn shipped_file(twin: &Twin, exercise: &Exercise) -> Result<String, CourseEr
 pub fn unwritten_file(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
     let path = twin.tracked_file_of(exercise)?;
     let text = read(&path)?;
-    let exercises = twin.neighbours(exercise)?;
-    replace_bodies(&text, &exercises, &twin.shown(&path), |_| None)
+    without_bodies(&text, &twin.neighbours(exercise)?, &twin.shown(&path))
 }
 
 /// The lesson's file with every marked body replaced by what the learner begins with, and without anchors.
@@ -99,6 +98,18 @@ pub fn unwritten_file(twin: &Twin, exercise: &Exercise) -> Result<String, Course
 /// When the marks are wrong.
 pub fn ship(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, CourseError> {
     replace_bodies(text, exercises, shown, |marked| marked.faulty.clone())
+}
+
+/// The file with a `todo!` for the bodies of these exercises, and without anchors.
+///
+/// # Errors
+/// When the marks are wrong.
+pub fn without_bodies(
+    text: &str,
+    exercises: &[&Exercise],
+    shown: &str,
+) -> Result<String, CourseError> {
+    replace_bodies(text, exercises, shown, |_| None)
 }
 
 /// The file without anchors, each marked body replaced by `begin` of it, or by its `todo!`.

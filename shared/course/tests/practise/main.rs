@@ -9,6 +9,7 @@ mod class;
 mod commands;
 mod kit;
 mod stored;
+mod whole;
 
 use course::page::Page;
 use course::state::State;

@@ -1,19 +1,23 @@
-//! `cargo course diff NN.k`: the learner's body beside the reference's.
+//! `cargo course diff NN.k`: the learner's body beside the reference's; `diff NN`: what a lesson takes the place of, old and new.
 
-use lab::term::{self, Tone};
-use similar::{ChangeTag, TextDiff};
+mod items;
+mod layout;
+mod lesson;
+mod superseded;
+
+use lab::term::Tone;
 
 use crate::error::CourseError;
 use crate::exercise::{self, Exercise, Kind};
 use crate::lessons;
-use crate::page::{Page, hard};
+use crate::page::{self, Page};
 use crate::solution::allow;
 use crate::source;
 use crate::source::marks::{dedented, is_anchor};
 use crate::tools::Course;
 use crate::twin::Twin;
 
-/// Compares, after a pass or a give-up. Bodies are short, so every line is shown.
+/// Compares one exercise, after a pass or a give-up (bodies are short, so every line is shown), or a whole lesson.
 ///
 /// # Errors
 /// When there is no such exercise, nothing to compare, or it neither passed nor was given up.
@@ -24,7 +28,8 @@ pub fn show(
     page: &Page,
 ) -> Result<String, CourseError> {
     if !asked.contains('.') {
-        return Err(whole_lesson(&lessons::find(course, asked)?));
+        let number = lessons::find(course, asked)?;
+        return lesson::show(course, &number, give_up, page::terminal_columns(), page);
     }
     let exercise = exercise::find(course, asked)?;
     if exercise.kind == Kind::Predict {
@@ -67,7 +72,7 @@ pub fn show(
     }
     out += "\n";
     let (yours, reference) = (yours.trim_matches('\n'), reference.trim_matches('\n'));
-    Ok(out + &compared(yours, reference, page))
+    Ok(out + &layout::compared(yours, reference, page))
 }
 
 /// The whole body of the reference, what is given in front of the mark included, without marks.
@@ -81,54 +86,4 @@ fn reference(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
     let is_code = |line: &&str| !is_anchor(line) && !line.trim_start().starts_with("//~");
     let lines: Vec<&str> = body.lines().filter(is_code).collect();
     Ok(dedented(&lines.join("\n")))
-}
-
-/// Both texts, line by line.
-fn compared(yours: &str, reference: &str, page: &Page) -> String {
-    if yours == reference {
-        return page.text("They are the same, line for line.");
-    }
-    let mut out = String::new();
-    let (yours, reference) = (format!("{yours}\n"), format!("{reference}\n"));
-    for change in TextDiff::from_lines(&yours, &reference).iter_all_changes() {
-        let (mark, tone) = match change.tag() {
-            ChangeTag::Delete => ("- ", Tone::Bad),
-            ChangeTag::Insert => ("+ ", Tone::Good),
-            ChangeTag::Equal => ("  ", Tone::Plain),
-        };
-        let line = change.value().trim_end();
-        out += &page.paint(tone, &hard(line, term::width(mark), mark));
-    }
-    out
-}
-
-/// Lessons that take the place of a part of an earlier one are compared as a whole; none of those that exist does.
-fn whole_lesson(number: &str) -> CourseError {
-    CourseError::NotNow {
-        problem: format!(
-            "lesson {number} replaces no part of an earlier lesson, so there is nothing to compare as a whole"
-        ),
-        action: format!("compare one exercise with its reference: `cargo course diff {number}.1`"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changed_lines_stand_below_each_other_within_80_columns() {
-        let long = "x".repeat(100);
-        let text = compared(
-            &format!("a\nb\n{long}"),
-            &format!("a\nc\n{long}"),
-            &Page::plain(),
-        );
-        assert!(text.starts_with("  a\n- b\n+ c\n  xxx"), "{text}");
-        assert!(text.lines().all(|line| term::width(line) <= 80), "{text}");
-        assert_eq!(
-            compared("a", "a", &Page::plain()),
-            "They are the same, line for line.\n"
-        );
-    }
 }
