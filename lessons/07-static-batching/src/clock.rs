@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+// ANCHOR: clock
 /// A clock that starts at zero and never goes back.
 pub trait Clock {
     /// Time since the start.
@@ -14,6 +15,7 @@ pub trait Clock {
     /// Returns when [`Clock::now`] is at least `at`; at once where that has passed.
     fn wait_until(&mut self, at: Duration);
 }
+// ANCHOR_END: clock
 
 /// A clock that moves only when it is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,7 @@ impl VirtualClock {
     }
 }
 
+// ANCHOR: virtual
 impl Clock for VirtualClock {
     fn now(&self) -> Duration {
         self.now
@@ -42,6 +45,7 @@ impl Clock for VirtualClock {
         self.now = self.now.max(at);
     }
 }
+// ANCHOR_END: virtual
 
 /// The machine's monotonic clock; work passes time by itself, waiting sleeps.
 #[derive(Clone, Copy, Debug)]

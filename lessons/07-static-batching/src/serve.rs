@@ -97,7 +97,7 @@ pub fn serve<C: Clock, E>(
     clock: &mut C,
     arrivals: &[Duration],
     window: &Window,
-    run: &mut dyn FnMut(&mut C, Range<usize>) -> Result<(), E>,
+    run: &mut impl FnMut(&mut C, Range<usize>) -> Result<(), E>,
 ) -> Result<Vec<Served>, E> {
     assert!(arrivals.is_sorted());
     let mut served = Vec::with_capacity(arrivals.len());

@@ -61,6 +61,7 @@ impl Distribution {
     }
 }
 
+// ANCHOR: lengths
 /// How long prompt and answer of a request are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Lengths {
@@ -79,6 +80,7 @@ pub enum Lengths {
         new: (usize, usize),
     },
 }
+// ANCHOR_END: lengths
 
 impl Lengths {
     /// All requests alike.
