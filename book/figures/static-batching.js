@@ -8,16 +8,17 @@ window.figures.register("static-batching", (root, trace, ui) => {
     const runOf = (r) => trace.runs.find((run) => run.queue === queue && run.rule === r);
     const stepsOf = (r) => (runOf(r).steps.length > 0 ? runOf(r).steps : trace.steps);
 
-    const picture = ui.el("div", { style: { maxWidth: "620px" } });
-    const bars = ui.el("div", { style: { maxWidth: "620px" } });
+    // Queue and bars stand side by side where there is room.
+    const picture = ui.el("div", { style: { flex: "1 1 380px", maxWidth: "460px" } });
+    const bars = ui.el("div", { style: { flex: "1 1 260px", maxWidth: "320px" } });
     const numbers = ui.el("div");
-    root.append(picture, bars, numbers);
+    root.append(ui.el("div", { style: { display: "flex", flexWrap: "wrap", gap: "14px", alignItems: "flex-start" } }, picture, bars), numbers);
 
     const text = (x, y, content, anchor = "start", attrs = {}) =>
         ui.svg("text", { x, y, "text-anchor": anchor, fill: "var(--d-ink)", style: { fontSize: "14px" }, ...attrs }, content);
     const box = (x, y, width, height, fill, attrs = {}) => ui.svg("rect", { x, y, width, height, fill, ...attrs });
     const whole = (n) => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, " ");
-    const short = (n) => (n >= 100 ? whole(n) : n >= 10 ? n.toFixed(1) : n.toFixed(2));
+    const short = (n) => (n >= 100 ? whole(n) : n.toFixed(1));
     const sum = (list, of) => list.reduce((total, item) => total + of(item), 0);
 
     /** Times of all passes of a step, in readings of the weights: the longer of reading and arithmetic counts, pass by pass. */
@@ -43,7 +44,7 @@ window.figures.register("static-batching", (root, trace, ui) => {
     /** One line a request: its tokens as a thick bar, its padding as a thin one; a bracket holds the rows of a batch together. */
     function drawQueue(step) {
         const { lengths } = cells(step);
-        const [left, top, pitch, scale] = [22, 24, 5, 390 / trace.max_width];
+        const [left, top, pitch, scale] = [22, 24, 4.5, 390 / trace.max_width];
         const nodes = [text(left, 15, `${lengths.length} requests, batches of ${step.size}`), text(left + 390, 15, `${trace.max_width} tokens`, "end", { fill: "var(--d-soft)" })];
         let y = top, request = 0;
         for (const batch of step.batches) {
@@ -83,18 +84,18 @@ window.figures.register("static-batching", (root, trace, ui) => {
         }
         const nodes = [];
         let y = 16;
-        for (const [phase, title] of [["prefill", "all prompts"], ["decode", "then one token for every request"]]) {
+        for (const [phase, title] of [["prefill", "all prompts"], ["decode", "then one token for each"]]) {
             const t = times(step, phase);
             nodes.push(text(0, y, title, "start", { "font-weight": "bold" }));
             for (const [name, value, color] of [["reading", t.reading, "var(--d-a)"], ["arithmetic", t.arithmetic, "var(--d-b)"], ["time", t.time, "var(--d-ink)"]]) {
                 y += 20;
-                const width = Math.max(1, (270 * value) / widest[phase]);
+                const width = Math.max(1, (170 * value) / widest[phase]);
                 nodes.push(text(76, y, name, "end"), box(84, y - 11, width, 12, color), text(84 + width + 6, y, short(value)));
             }
-            y += 30;
+            y += 34;
         }
-        nodes.push(text(0, y - 4, "unit: one reading of the weights", "start", { fill: "var(--d-soft)" }));
-        ui.fill(bars, ui.svg("svg", { viewBox: `0 0 420 ${y + 4}`, role: "img", "aria-label": "Reading, arithmetic and time, in readings of the weights" }, nodes));
+        nodes.push(text(0, y - 6, "unit: one reading of the weights", "start", { fill: "var(--d-soft)" }));
+        ui.fill(bars, ui.svg("svg", { viewBox: `0 0 300 ${y + 4}`, role: "img", "aria-label": "Reading, arithmetic and time, in readings of the weights" }, nodes));
     }
 
     function drawNumbers(step) {
@@ -111,7 +112,7 @@ window.figures.register("static-batching", (root, trace, ui) => {
             ui.el("tbody", {},
                 row("passes", passes, passes),
                 row("weights read", megabytes(passes * model.weight_bytes), megabytes(passes * model.weight_bytes)),
-                row("keys and values read", "in place", rest("decode")),
+                row("keys and values read", "–", rest("decode")),
                 row("rows computed", whole(useful + padded), trace.requests),
                 row("of them padding", `${whole(padded)} (${Math.round(100 - share)} %)`, 0),
                 row("multiply-adds", millions("prefill"), millions("decode")),
@@ -122,7 +123,7 @@ window.figures.register("static-batching", (root, trace, ui) => {
         const { share } = cells(step);
         const decode = times(step, "decode");
         const gain = times(stepsOf(rule)[0], "decode").time / decode.time;
-        const passes = step.batches.length === 1 ? "1 batch" : `${step.batches.length} batches`;
+        const passes = step.batches.length === 1 ? "1 pass" : `${step.batches.length} passes`;
         const waits = decode.arithmetic > decode.reading ? "arithmetic" : "memory";
         return `Batches of ${step.size}: ${passes}. Of the prompts' cells ${Math.round(share)} % are useful. One token for each of the `
             + `${trace.requests} costs ${short(decode.time)} readings and waits for ${waits}: ${short(gain)} times the tokens a second of batches of 1.`;
