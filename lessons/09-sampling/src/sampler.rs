@@ -1,0 +1,232 @@
+//! One token of one request, from its row of logits.
+//!
+//! ```text
+//! bias, penalties                       logits are changed
+//! likeliest token, if that is asked for or nothing else is left
+//! temperature                           logits become probabilities
+//! top-k, top-p, min-p                   the likeliest few are kept
+//! draw                                  one number decides
+//! ```
+//!
+//! The order matters and is that of Hugging Face's `generate`: top-p sees the probabilities that temperature and top-k have left, min-p those that
+//! top-p has left. Ties are broken by the lower id everywhere, so that each step has one result.
+//!
+//! [`crate::full_sort`] does the same in the plainest way and sorts the whole vocabulary. This one gives the same token, always, and does not:
+//! 1. With top-k the largest few are selected ([`top_k`]); the rest of the work is on these.
+//! 2. With top-p or min-p alone, the largest 64 are selected first, and four times as many only where the border was not reached.
+//! 3. With none of the three nothing needs an order: the draw walks through the vocabulary as it stands.
+
+use crate::history::History;
+use crate::logprobs::{LogSoftmax, Logprob, likeliest};
+use crate::nucleus::nucleus_len;
+use crate::params::{CheckedParams, SamplingParams};
+use crate::random::uniform;
+use crate::select::top_k;
+use crate::softmax::softmax;
+use generation::GenerateError;
+use generation::generate::greedy;
+use training::TokenId;
+
+/// What was chosen, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampled {
+    /// The token.
+    pub token: TokenId,
+    /// Tokens that could have been drawn; 1 where the likeliest was taken.
+    pub num_kept: usize,
+    /// The model's own log probability of the token, where logprobs were asked for.
+    pub logprob: Option<f32>,
+    /// Whether every token was forbidden, so that the model's own likeliest token was taken.
+    pub fell_back: bool,
+}
+
+/// Scratch for choosing tokens, for any number of requests in turn. It remembers nothing from token to token.
+#[derive(Debug, Default)]
+pub struct Sampler {
+    history: History,
+    /// Ids of candidates, the likeliest first.
+    kept: Vec<u32>,
+    /// `[candidates]`: their logits, or their probabilities before the border is known.
+    gathered: Vec<f32>,
+    /// `[candidates]`, or `[vocab_size]` where all are candidates: their probabilities.
+    probabilities: Vec<f32>,
+    logprobs: Vec<Logprob>,
+    /// `[vocab_size]`: the model's logits as they were, where logprobs were asked for.
+    own_logits: Vec<f32>,
+}
+
+/// Candidates that are selected first where only their mass is bounded: enough for nearly every distribution of a trained model.
+const FIRST_SELECTED: usize = 64;
+
+impl Sampler {
+    /// A sampler without scratch yet.
+    pub fn new() -> Sampler {
+        Sampler::default()
+    }
+
+    /// Chooses the token that follows `prompt` and `output`. `logits` `[vocab_size]` is written on.
+    ///
+    /// Cost: a few passes over the vocabulary, of which none sorts it; allocates nothing once a vocabulary of this size was seen with such
+    /// parameters.
+    ///
+    /// # Errors
+    /// [`GenerateError::NotANumber`], [`GenerateError::NoLogits`].
+    pub fn sample(
+        &mut self,
+        params: &CheckedParams,
+        prompt: &[TokenId],
+        output: &[TokenId],
+        logits: &mut [f32],
+    ) -> Result<Sampled, GenerateError> {
+        // The model's own choice: what is left when everything is forbidden. It also finds a logit that is no number.
+        let own = greedy(logits)?;
+        let own_softmax = self.note_logprobs(params, logits);
+        // ANCHOR: order
+        add_bias(&params.logit_bias, logits);
+        if params.penalizes() {
+            self.history.penalize(params, prompt, output, logits);
+        }
+        let likeliest = greedy(logits)?;
+        let largest = logits[likeliest.index()];
+        let fell_back = largest == f32::NEG_INFINITY;
+        let (token, num_kept) = if fell_back {
+            (own, 1)
+        } else if params.temperature == 0.0 || largest == f32::INFINITY {
+            (likeliest, 1)
+        } else {
+            self.keep(params, logits);
+            let position = (prompt.len() + output.len()) as u64;
+            self.draw(uniform(params.seed, params.answer, position))
+        };
+        // ANCHOR_END: order
+        Ok(Sampled {
+            token,
+            num_kept,
+            logprob: own_softmax.map(|softmax| softmax.logprob(self.own_logits[token.index()])),
+            fell_back,
+        })
+    }
+
+    /// The likeliest tokens of the last choice, with the model's own log probabilities; as many as were asked for.
+    pub fn logprobs(&self) -> &[Logprob] {
+        &self.logprobs
+    }
+
+    fn note_logprobs(&mut self, params: &SamplingParams, logits: &[f32]) -> Option<LogSoftmax> {
+        self.logprobs.clear();
+        let count = params.logprobs?;
+        let softmax = LogSoftmax::of(logits);
+        likeliest(logits, softmax, count, &mut self.kept, &mut self.logprobs);
+        self.own_logits.clear();
+        self.own_logits.extend_from_slice(logits);
+        Some(softmax)
+    }
+
+    /// Leaves in `kept` and `probabilities` what may be drawn. An empty `kept` stands for the whole vocabulary, in the order of the ids.
+    fn keep(&mut self, params: &SamplingParams, logits: &[f32]) {
+        self.kept.clear();
+        if (1..logits.len()).contains(&params.top_k) {
+            self.keep_top_k(params, logits);
+            return;
+        }
+        self.probabilities.resize(logits.len(), 0.0);
+        softmax(logits, params.temperature, &mut self.probabilities);
+        if params.top_p < 1.0 || params.min_p > 0.0 {
+            self.keep_nucleus(params, logits);
+        }
+    }
+
+    /// Top-k, then the others on the few that it leaves.
+    fn keep_top_k(&mut self, params: &SamplingParams, logits: &[f32]) {
+        top_k(logits, params.top_k, &mut self.kept);
+        self.gathered.clear();
+        self.gathered
+            .extend(self.kept.iter().map(|id| logits[*id as usize]));
+        self.probabilities.resize(self.kept.len(), 0.0);
+        softmax(&self.gathered, params.temperature, &mut self.probabilities);
+        let kept = num_kept(&self.probabilities, sum(&self.probabilities), params);
+        self.truncate(kept);
+    }
+
+    /// Top-p and min-p on probabilities of the whole vocabulary: more and more of the likeliest, until the border is among them.
+    fn keep_nucleus(&mut self, params: &SamplingParams, logits: &[f32]) {
+        let mass = sum(&self.probabilities);
+        let mut selected = FIRST_SELECTED.min(logits.len());
+        loop {
+            top_k(logits, selected, &mut self.kept);
+            let ids = self.kept.iter();
+            self.gathered.clear();
+            self.gathered
+                .extend(ids.map(|id| self.probabilities[*id as usize]));
+            let kept = num_kept(&self.gathered, mass, params);
+            if kept < selected || selected == logits.len() {
+                std::mem::swap(&mut self.probabilities, &mut self.gathered);
+                self.truncate(kept);
+                return;
+            }
+            selected = (4 * selected).min(logits.len());
+        }
+    }
+
+    fn truncate(&mut self, kept: usize) {
+        self.kept.truncate(kept);
+        self.probabilities.truncate(kept);
+    }
+
+    /// The token at share `point` of the kept mass, and how many could have been drawn.
+    fn draw(&self, point: f64) -> (TokenId, usize) {
+        let place = place_of(&self.probabilities, point);
+        let id = self.kept.get(place).copied().unwrap_or(place as u32);
+        let possible = self.probabilities.iter().filter(|p| **p > 0.0).count();
+        (TokenId(id), possible)
+    }
+}
+
+/// Adds the bias of some tokens; -inf forbids a token whatever its logit is.
+pub(crate) fn add_bias(bias: &[(TokenId, f32)], logits: &mut [f32]) {
+    for (token, bias) in bias {
+        let logit = &mut logits[token.index()];
+        *logit = match *bias {
+            f32::NEG_INFINITY => f32::NEG_INFINITY,
+            bias => *logit + bias,
+        };
+    }
+}
+
+/// How many of the likeliest top-p and min-p leave, one at least. Shape: `probabilities` `[candidates]`, falling; `mass` is that of all candidates.
+pub(crate) fn num_kept(probabilities: &[f32], mass: f64, params: &SamplingParams) -> usize {
+    let nucleus = match params.top_p < 1.0 {
+        true => nucleus_len(probabilities, mass, params.top_p),
+        false => probabilities.len(),
+    };
+    let least = params.min_p * probabilities[0];
+    probabilities[..nucleus].partition_point(|probability| *probability >= least)
+}
+
+/// The sum in sixteen lanes, lane `l` taking the numbers `l`, `l + 16`, … in ascending order.
+pub(crate) fn sum(numbers: &[f32]) -> f64 {
+    let mut lanes = [0.0f64; 16];
+    for chunk in numbers.chunks(16) {
+        for (number, lane) in chunk.iter().zip(&mut lanes) {
+            *lane += f64::from(*number);
+        }
+    }
+    lanes.iter().sum()
+}
+
+/// Where share `point` of the mass of all probabilities is reached; never a place whose probability is zero. The sum of the first half of a
+/// million small numbers is not exactly half of the sum of all, so the last place that is possible takes what rounding leaves over.
+pub(crate) fn place_of(probabilities: &[f32], point: f64) -> usize {
+    let target = point * sum(probabilities);
+    let (mut reached, mut last) = (0.0, 0);
+    for (place, probability) in probabilities.iter().enumerate() {
+        if *probability > 0.0 {
+            reached += f64::from(*probability);
+            last = place;
+            if reached > target {
+                break;
+            }
+        }
+    }
+    last
+}
