@@ -22,10 +22,11 @@ const ROWS: [usize; 6] = [1, 4, 8, 32, 128, 512];
 const FOOTPRINT: usize = 256 << 20;
 
 fn main() {
-    // Criterion's report draws with plotters, which needs a font.
-    lab::chart::font::register();
-    let mut criterion = Criterion::default().sample_size(20).configure_from_args();
-    let checking_only = std::env::args().any(|arg| arg == "--test" || arg == "--list");
+    let Some(bench) = ladder::turn::take("matmul") else {
+        return;
+    };
+    let checking_only = bench.is_trial || bench.is_list;
+    let mut criterion = bench.criterion;
     let weights = RefCell::new(ColdWeights::new(OUT_FEATURES, IN_FEATURES, FOOTPRINT));
     if !checking_only {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -128,6 +129,7 @@ fn race(weights: &RefCell<ColdWeights>, pool: &Pool, rows: usize) -> lab::race::
 fn history(criterion: &mut Criterion, weights: &RefCell<ColdWeights>) {
     let pool = Pool::with_available_threads();
     let mut group = criterion.benchmark_group("matmul");
+    group.sample_size(20);
     for rows in [1, 8, 128] {
         let x = random(rows * IN_FEATURES, 99);
         let mut out = vec![0.0; rows * OUT_FEATURES];

@@ -1,9 +1,13 @@
-//! Benches over all lessons: `cargo bench -p ladder -- matmul`.
+//! Benches over all lessons: `cargo bench -p ladder -- matmul`, `decode`, `batch`.
 //!
 //! A bench answers two questions. *Is it faster than it was?* Criterion keeps the history of each measurement and draws it
 //! (`target/criterion/report/index.html`). *Is it fast?* Each bench first prints what the machine could do, measured in the same
 //! run, and how much of it is reached, beside other libraries that take turns with ours. This crate holds what the
 //! benches share.
+
+pub mod passes;
+pub mod table;
+pub mod turn;
 
 use layout::aligned::Aligned;
 use layout::packed::PackedMatrix;

@@ -1,0 +1,208 @@
+//! A model, and the two ways to run it: lesson 06's pass over one sequence and lesson 08's over many.
+
+use continuous_batching::{Batch, BatchSequence, Memory, Request, SeqId, SlotCache};
+use generation::roofline::MachineLimits;
+use generation::work::Work;
+use generation::{Model, State};
+use kv_cache::cache::ContiguousCache;
+use kv_cache::memory::kv_bytes;
+use kv_cache::work::of_chunk;
+use layout::pool::Pool;
+use layout::probe;
+use training::TokenId;
+
+/// A model, the threads that run it, and what this machine could do with both.
+pub struct Subject {
+    /// The model.
+    pub model: Model,
+    /// All cores.
+    pub pool: Pool,
+    /// Measured now, over as many bytes as the weights have.
+    pub limits: MachineLimits,
+}
+
+impl Subject {
+    /// Opens a model and measures the machine.
+    ///
+    /// # Panics
+    /// If the model can not be opened: a bench has nobody to tell.
+    pub fn open(model: &str) -> Subject {
+        let model = Model::open(model).unwrap_or_else(|error| panic!("{error}"));
+        let pool = Pool::with_available_threads();
+        let weight_bytes = model.weights.bytes_per_pass() as usize;
+        let limits = MachineLimits {
+            flops_per_second: probe::peak_flops(&pool),
+            bytes_per_second: probe::read_bandwidth(&pool, weight_bytes),
+        };
+        Subject {
+            model,
+            pool,
+            limits,
+        }
+    }
+
+    /// The longest context of the model, `wanted` at most.
+    pub fn context(&self, wanted: usize) -> usize {
+        wanted.min(self.model.config.llama.max_seq_len)
+    }
+
+    /// Tokens of no meaning, spread over the vocabulary. Their values do not change the work.
+    pub fn tokens(&self, len: usize) -> Vec<TokenId> {
+        let vocab_size = self.model.config.llama.vocab_size;
+        let id = |i: usize| TokenId(((7919 * i + 13) % vocab_size) as u32);
+        (0..len).map(id).collect()
+    }
+
+    /// Work of one pass in which each of `chunks`, (`num_cached`, `rows`), is one sequence that wants the token after its last row: its
+    /// multiply-adds, the weights once, and the keys and values of each sequence once.
+    pub fn work(&self, chunks: impl Iterator<Item = (usize, usize)>) -> Work {
+        let llama = &self.model.config.llama;
+        let weight_bytes = self.model.weights.bytes_per_pass();
+        let mut all = Work {
+            weight_bytes,
+            ..Work::default()
+        };
+        for (num_cached, rows) in chunks {
+            let work = of_chunk(llama, num_cached, rows);
+            all.linear_multiply_adds += work.linear_multiply_adds;
+            all.attention_multiply_adds += work.attention_multiply_adds;
+            all.weight_bytes += kv_bytes(
+                llama.num_layers,
+                llama.num_kv_heads,
+                llama.head_dim,
+                num_cached + rows,
+                1,
+                size_of::<f32>(),
+            );
+        }
+        all
+    }
+}
+
+/// Lesson 06: one sequence and its cache.
+pub struct Single<'a> {
+    subject: &'a Subject,
+    cache: ContiguousCache,
+    state: State,
+    num_cached: usize,
+    tokens: Vec<TokenId>,
+}
+
+impl<'a> Single<'a> {
+    /// With room for `capacity` positions.
+    pub fn new(subject: &'a Subject, capacity: usize) -> Single<'a> {
+        let config = &subject.model.config;
+        Single {
+            subject,
+            cache: ContiguousCache::new(&config.llama, capacity),
+            state: State::new(config, capacity),
+            num_cached: 0,
+            tokens: Vec::new(),
+        }
+    }
+
+    /// The next passes compute `rows` tokens after `num_cached` ones, which are computed now.
+    pub fn chunk(&mut self, num_cached: usize, rows: usize) {
+        (self.num_cached, self.tokens) = (0, self.subject.tokens(num_cached));
+        if num_cached > 0 {
+            self.pass();
+        }
+        (self.num_cached, self.tokens) = (num_cached, self.subject.tokens(rows));
+    }
+
+    /// Computes what was put together, again and again at the same positions. Returns the largest logit.
+    pub fn pass(&mut self) -> f32 {
+        let Subject { model, pool, .. } = self.subject;
+        let kept = self.cache.truncate(self.num_cached);
+        kept.expect("so many positions were filled");
+        let logits = kv_cache::forward::forward(
+            &model.config,
+            &model.weights,
+            &mut self.state,
+            &mut self.cache,
+            pool,
+            &self.tokens,
+        );
+        largest(logits.expect("the cache has room"))
+    }
+}
+
+/// Lesson 08: many sequences in slots, one ragged pass.
+pub struct Ragged<'a> {
+    subject: &'a Subject,
+    cache: SlotCache,
+    state: State,
+    batch: Batch,
+}
+
+impl<'a> Ragged<'a> {
+    /// `num_slots` sequences of `capacity` positions, all of them filled.
+    pub fn new(subject: &'a Subject, num_slots: usize, capacity: usize) -> Ragged<'a> {
+        let config = &subject.model.config;
+        let mut ragged = Ragged {
+            subject,
+            cache: SlotCache::new(&config.llama, num_slots, capacity),
+            state: State::new(config, capacity),
+            batch: Batch::with_capacity(capacity.max(num_slots)),
+        };
+        let tokens = subject.tokens(capacity);
+        for id in (0..num_slots as u64).map(SeqId) {
+            let request = Request::new(id, &tokens, 0, capacity);
+            ragged.cache.admit(&request);
+            ragged.put(id, 0, &tokens);
+            ragged.pass();
+            ragged.batch.clear();
+        }
+        ragged
+    }
+
+    /// The next passes compute `rows` tokens of the first sequence, after `num_cached` ones, which are computed now.
+    pub fn chunk(&mut self, num_cached: usize, rows: usize) {
+        self.batch.clear();
+        if num_cached > 0 {
+            self.put(SeqId(0), 0, &self.subject.tokens(num_cached));
+            self.pass();
+            self.batch.clear();
+        }
+        self.put(SeqId(0), num_cached, &self.subject.tokens(rows));
+    }
+
+    /// The next passes compute one row of each of the first `batch_size` sequences, and each row sees `context_len` positions.
+    pub fn rows(&mut self, batch_size: usize, context_len: usize) {
+        self.batch.clear();
+        for (id, token) in self.subject.tokens(batch_size).into_iter().enumerate() {
+            self.put(SeqId(id as u64), context_len - 1, &[token]);
+        }
+    }
+
+    /// Computes what was put together, again and again at the same positions: a pass forgets what stood behind them. Returns the largest
+    /// logit.
+    pub fn pass(&mut self) -> f32 {
+        let Subject { model, pool, .. } = self.subject;
+        let logits = continuous_batching::forward::forward(
+            &model.config,
+            &model.weights,
+            &mut self.state,
+            &mut self.cache,
+            pool,
+            &self.batch,
+        );
+        largest(logits.expect("the slots have room"))
+    }
+
+    fn put(&mut self, id: SeqId, num_cached: usize, tokens: &[TokenId]) {
+        self.batch.sequences.push(BatchSequence {
+            id,
+            first_row: self.batch.tokens.len(),
+            num_rows: tokens.len(),
+            wants_logits: true,
+        });
+        self.batch.tokens.extend(tokens);
+        let positions = num_cached..num_cached + tokens.len();
+        self.batch.positions.extend(positions);
+    }
+}
+
+fn largest(logits: &[f32]) -> f32 {
+    logits.iter().copied().fold(f32::NEG_INFINITY, f32::max)
+}
