@@ -8,7 +8,7 @@ pub enum CacheError {
     // ANCHOR: error
     /// The cache has no room for all new positions.
     #[error(
-        "the cache holds {len} of {capacity} positions and {new} more do not fit; make it with room for {}, or ask for fewer tokens",
+        "the cache holds {len} of {capacity} positions, expected room for {new} more; make it with room for {}, or ask for fewer tokens",
         len + new
     )]
     Full {
@@ -22,7 +22,7 @@ pub enum CacheError {
     // ANCHOR_END: error
     /// The cache has room, but the model knows no such positions.
     #[error(
-        "{len} positions are cached and {new} more would pass {max_seq_len}, the context of this model; shorten the text"
+        "expected at most {max_seq_len} positions, the context of this model, found {len} in the cache and {new} more; shorten the text"
     )]
     PastContext {
         /// Positions held.

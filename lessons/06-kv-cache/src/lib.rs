@@ -20,6 +20,7 @@ pub mod mask;
 pub mod masked;
 pub mod views;
 
+pub mod costs;
 pub mod work;
 
 pub use cache::{CacheOrder, ContiguousCache};

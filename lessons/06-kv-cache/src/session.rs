@@ -45,12 +45,14 @@ pub fn generate(
 ) -> Result<Timed, CacheError> {
     let mut limits = model.limits(max_new_tokens);
     cache.clear();
-    let longest = cache.capacity() + 1;
-    if longest < prompt.len() && prompt.len() <= limits.max_seq_len {
-        // The model could take it, the cache can not: that is another mistake than a text too long for the model.
-        cache.check_room(prompt.len())?;
+    // A text too long for the model is another mistake than one too long for the cache, and the loop finds it.
+    if prompt.len() <= limits.max_seq_len {
+        let longest = cache.capacity() + 1;
+        if prompt.len() > longest {
+            cache.check_room(prompt.len())?;
+        }
+        limits.max_seq_len = limits.max_seq_len.min(longest);
     }
-    limits.max_seq_len = limits.max_seq_len.min(longest);
     let (called, mut timings) = (Instant::now(), Timings::default());
     // ANCHOR: loop
     let generation = generate_with(

@@ -48,7 +48,7 @@ impl KvShape {
     }
 }
 
-/// Models that are often named, by the year of their coming: one key head for each query head, one for all, one for a group.
+/// Models that are often named: with a key head for each query head, with one for all of them, and with one for a group.
 pub fn known_models() -> Vec<KvShape> {
     [
         ("Llama-7B", 32, 32, 32, 128),

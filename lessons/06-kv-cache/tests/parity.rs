@@ -137,8 +137,11 @@ fn the_number_of_threads_changes_no_bit() {
     }
 }
 
-/// Models, their texts and lesson 05's logits, made once for all cases.
-static CASES: LazyLock<Vec<(Model, Vec<TokenId>, Vec<Vec<f32>>)>> = LazyLock::new(|| {
+/// A model, a text, and lesson 05's logits of each of its rows.
+type Case = (Model, Vec<TokenId>, Vec<Vec<f32>>);
+
+/// Made once for all cases.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let prepared = |model: Model| {
         let text = tokens(&model, LONGEST);
         let expected = lesson05(&model, &Pool::new(1), &text);
