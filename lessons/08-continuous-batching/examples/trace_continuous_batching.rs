@@ -8,9 +8,10 @@
 //! found them equal: every choice that the figure offers, and as many more with arrivals in no order.
 
 use anyhow::ensure;
-use continuous_batching::runner::NoModel;
+use continuous_batching::oracle::{self, Oracle};
+use continuous_batching::slot_cache::SlotCache;
 use continuous_batching::trace::StepTrace;
-use continuous_batching::{Delivery, Engine, EngineLimits, Memory, SeqId, Slots, Status};
+use continuous_batching::{Delivery, Engine, Memory, SeqId, Status};
 use serde::{Deserialize, Serialize};
 use static_batching::plan::{StepRequest, static_plan};
 use training::TokenId;
@@ -19,6 +20,8 @@ use training::TokenId;
 const NAMES: &[u8] = b"ABCDEFGH";
 /// Tokens of each prompt; the figure does not show them.
 const PROMPT: [TokenId; 3] = [TokenId(1), TokenId(2), TokenId(3)];
+/// Room for the prompt and the longest answer.
+const MAX_SEQ_LEN: usize = 16;
 /// Most slots, and the last step at which somebody may arrive.
 const MAX_SLOTS: usize = 4;
 const LAST_ARRIVAL: u64 = 15;
@@ -207,16 +210,11 @@ fn in_engine(
     Ok(seats)
 }
 
-/// An engine without weights. Nothing ends a text before its length.
-fn engine(slots: usize) -> Engine<NoModel, Slots> {
-    let limits = EngineLimits {
-        max_running: slots,
-        max_new_tokens: usize::MAX,
-        max_seq_len: 32,
-        vocab_size: 8,
-        end_of_text: Vec::new(),
-    };
-    Engine::new(NoModel::new(8), Slots::new(slots, 32), limits)
+/// An engine over the oracle and real slots. Nothing ends a text before its length.
+fn engine(slots: usize) -> Engine<Oracle, SlotCache> {
+    let oracle = Oracle::new(MAX_SEQ_LEN);
+    let cache = SlotCache::new(oracle.config(), slots, MAX_SEQ_LEN);
+    Engine::new(oracle, cache, oracle::limits(MAX_SEQ_LEN, slots))
 }
 
 /// Where one request sat, and from which step to which.
