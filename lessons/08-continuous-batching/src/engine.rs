@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A static batch keeps its places until the longest answer is done. Here a place is free again after the step in which its request ended, and
-//! taken in the next one. Supersedes SB. Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
+//! taken in the next one. Supersedes [`static_batching::generate::generate_batch`]. Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
 
 use crate::admission::admit;
 use crate::batch::Batch;

@@ -2,6 +2,7 @@
 
 use crate::request::SeqId;
 use generation::GenerateError;
+use kv_cache::CacheError;
 
 // ANCHOR: submit
 /// Why a request was not accepted. Nothing was kept of it, and nothing will be computed.
@@ -38,6 +39,9 @@ pub enum Refusal {
 /// Why a step failed. Nothing was published and no request moved on: the same step can be tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
+    /// The pass could not be computed.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
     /// No token could be chosen for a request.
     #[error("request {id}: {source}")]
     Choose {

@@ -13,7 +13,9 @@
 //! | [`batch`], [`ragged`] | rows of many requests without padding |
 //! | [`memory`], [`slots`], [`recycle`] | what a scheduler knows of memory; slots and their free list |
 //! | [`admission`] | first come, first served |
-//! | [`runner`] | the seam between who decides and who computes |
+//! | [`cache`], [`slot_cache`], [`contiguous`] | what the forward pass knows of memory; two caches behind it |
+//! | [`mod@forward`] | the ragged forward pass |
+//! | [`runner`], [`model_runner`] | the seam between who decides and who computes |
 //! | [`limits`], [`event`], [`mailbox`] | what is allowed; what is told; cancelling from elsewhere |
 //! | [`engine`], [`mod@step`] | schedule, forward, choose, publish |
 //! | [`text`], [`trace`] | text for each request; who sat where |
@@ -36,6 +38,12 @@ pub mod slots;
 
 pub mod admission;
 
+pub mod cache;
+pub mod contiguous;
+pub mod slot_cache;
+
+pub mod forward;
+pub mod model_runner;
 pub mod runner;
 
 pub mod event;
@@ -48,7 +56,11 @@ pub mod step;
 pub mod text;
 pub mod trace;
 
+#[cfg(feature = "oracle")]
+pub mod oracle;
+
 pub use batch::{Batch, BatchSequence};
+pub use cache::KvCache;
 pub use engine::{Engine, StepReport};
 pub use error::{EngineError, Refusal};
 pub use event::{Delivery, Event};
@@ -56,4 +68,5 @@ pub use limits::EngineLimits;
 pub use memory::{Admission, Memory};
 pub use request::{FinishReason, Request, SeqId, Status};
 pub use runner::Runner;
+pub use slot_cache::SlotCache;
 pub use slots::{SlotId, Slots};

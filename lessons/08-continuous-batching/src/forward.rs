@@ -1,0 +1,142 @@
+//! The forward pass over a ragged batch: rows of many sequences, one after the other. Later lessons keep it as it is.
+//!
+//! ```text
+//! x = embedding of each row's token                                  [rows, hidden_size]
+//! for each layer:
+//!     q, k, v = norm(x) Wqkv;  turn q and k by each row's own position
+//!     cache.append(k, v);  x += cache.attend(q) Wo
+//!     gate, up = norm(x) Wgate_up
+//!     x += (silu(gate) * up) Wdown
+//! logits = norm(x of the rows that sample) Whead                     [sampling, vocab_size]
+//! ```
+//!
+//! Supersedes [`kv_cache::forward::forward`]. Everything but attention treats each row alone, so it does not matter whose rows stand beside each
+//! other. Attention is the cache's affair: it alone knows which keys belong to a row. No row is padding, and the head multiplies only the rows whose
+//! next token is wanted, all of them in one product.
+
+use crate::batch::Batch;
+use crate::cache::KvCache;
+use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
+use generation::weights::LayerWeights;
+use generation::{Linear, State, Weights};
+use kv_cache::CacheError;
+use lab::ledger;
+use layout::pool::Pool;
+use loading::config::ModelConfig;
+use training::LlamaConfig;
+
+/// Computes the rows of `batch`, keeps their keys and values in `cache`, and returns one row of logits for each sequence that wants one. Shape:
+/// `[sampling, vocab_size]`. An empty batch gives none and computes nothing.
+///
+/// A row's logits have the same bits whatever else is in the batch. Cost: each weight is read once for all rows; nothing is allocated once a
+/// pass of as many rows, logits and positions has been computed.
+///
+/// # Errors
+/// A token outside the vocabulary, positions beyond the model's context, no room in the cache. The cache is unchanged then.
+pub fn forward<'s, L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &'s mut State,
+    cache: &mut impl KvCache,
+    pool: &Pool,
+    batch: &Batch,
+) -> Result<&'s mut [f32], CacheError> {
+    if batch.is_empty() {
+        return Ok(&mut []);
+    }
+    check_batch(&config.llama, batch)?;
+    cache.begin(batch)?;
+    let rows = batch.num_rows();
+    state.reserve(config, rows);
+    state.reserve_positions(batch.positions.iter().max().map_or(0, |last| last + 1));
+    let numbers = rows * config.llama.hidden_size;
+    embed_rows(weights, &batch.tokens, &mut state.hidden[..numbers]);
+    for (index, layer) in weights.layers.iter().enumerate() {
+        run_layer(&config.llama, index, layer, state, cache, pool, batch);
+    }
+    cache.commit(batch);
+    ledger::count(|l| {
+        l.steps += 1;
+        l.add("positions", rows as u64);
+    });
+    Ok(head_rows(config, weights, state, pool, batch))
+}
+
+/// Refuses what no cache could take.
+fn check_batch(config: &LlamaConfig, batch: &Batch) -> Result<(), CacheError> {
+    for sequence in &batch.sequences {
+        let len = batch.positions[sequence.first_row];
+        if len + sequence.num_rows > config.max_seq_len {
+            return Err(CacheError::PastContext {
+                len,
+                new: sequence.num_rows,
+                max_seq_len: config.max_seq_len,
+            });
+        }
+    }
+    Ok(check_tokens(config, &batch.tokens)?)
+}
+
+/// One layer over all rows of the residual stream, in place.
+fn run_layer<L: Linear>(
+    config: &LlamaConfig,
+    index: usize,
+    layer: &LayerWeights<L>,
+    state: &mut State,
+    cache: &mut impl KvCache,
+    pool: &Pool,
+    batch: &Batch,
+) {
+    let rows = batch.num_rows();
+    let hidden = &mut state.hidden[..rows * config.hidden_size];
+    let normed = &mut state.normed[..rows * config.hidden_size];
+    let qkv = &mut state.qkv[..rows * layer.qkv.out_features()];
+    let attended = &mut state.attended[..rows * config.q_size()];
+    let gate_up = &mut state.gate_up[..rows * 2 * config.intermediate_size];
+    let gated = &mut state.gated[..rows * config.intermediate_size];
+    let delta = &mut state.delta[..rows * config.hidden_size];
+    let scores = &mut state.scores;
+
+    // ANCHOR: layer
+    norm_rows(pool, config, hidden, &layer.attention_norm, normed);
+    layer.qkv.matmul(pool, normed, rows, qkv);
+    rotate_rows(pool, config, &state.rope, |row| batch.positions[row], qkv);
+    cache.append(index, batch, qkv);
+    cache.attend(pool, config, index, batch, qkv, scores, attended);
+    layer.attention_out.matmul(pool, attended, rows, delta);
+    add_rows(pool, config, delta, hidden);
+
+    norm_rows(pool, config, hidden, &layer.mlp_norm, normed);
+    layer.gate_up.matmul(pool, normed, rows, gate_up);
+    gate_rows(pool, config, gate_up, gated);
+    layer.down.matmul(pool, gated, rows, delta);
+    add_rows(pool, config, delta, hidden);
+    // ANCHOR_END: layer
+}
+
+/// The head on the last row of each sequence that wants logits. Shape: `[sampling, vocab_size]`.
+fn head_rows<'s, L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &'s mut State,
+    pool: &Pool,
+    batch: &Batch,
+) -> &'s mut [f32] {
+    let (width, vocab_size) = (config.llama.hidden_size, config.llama.vocab_size);
+    let sampling = batch.sampling().count();
+    state.reserve_logits(config, sampling);
+    // ANCHOR: head
+    // The last layer is done with `delta`: the rows that sample are gathered there, without gaps.
+    for (sequence, row) in batch.sampling().zip(state.delta.chunks_exact_mut(width)) {
+        row.copy_from_slice(&state.hidden[sequence.last_row() * width..][..width]);
+    }
+    let gathered = &state.delta[..sampling * width];
+    let normed = &mut state.normed[..sampling * width];
+    norm_rows(pool, &config.llama, gathered, &weights.norm, normed);
+    let logits = &mut state.logits[..sampling * vocab_size];
+    if sampling > 0 {
+        weights.head().matmul(pool, normed, sampling, logits);
+    }
+    logits
+    // ANCHOR_END: head
+}

@@ -1,0 +1,238 @@
+//! The KV oracle over slots: whatever arrives when, however many slots there are, whoever is cancelled in whatever state, each request gets the
+//! tokens that it gets alone, and at the end nothing is held.
+//!
+//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson08 --test oracle` runs as many as one has time for.
+
+use continuous_batching::oracle::expected::answer;
+use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
+use continuous_batching::oracle::{Oracle, VOCAB_SIZE, config, limits};
+use continuous_batching::ragged::build_batch;
+use continuous_batching::{Batch, Engine, EngineLimits, Request, Runner, SeqId, SlotCache, Status};
+use kv_cache::cache::ContiguousCache;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use training::TokenId;
+
+/// Tokens of one request at most.
+const MAX_SEQ_LEN: usize = 16;
+/// Generated cases of the whole sweep.
+const CASES: u32 = 24_000;
+
+/// A setting and a plan.
+#[derive(Clone, Debug)]
+struct Case {
+    num_slots: usize,
+    max_running: usize,
+    /// Cap on answers.
+    max_new_tokens: usize,
+    /// Tokens that end a text: that many of 97, so that some answers end early.
+    num_ends: u32,
+    /// Unused memory is overwritten with this after each step; not at all with `None`.
+    poison: Option<f32>,
+    plan: Vec<Planned>,
+}
+
+fn cancel() -> impl Strategy<Value = Option<Cancel>> {
+    prop_oneof![
+        3 => Just(None),
+        1 => (0..12u64).prop_map(|wait| Some(Cancel::Before(wait))),
+        1 => (0..12u64).prop_map(|wait| Some(Cancel::During(wait))),
+        1 => (0..6usize).prop_map(|taken| Some(Cancel::Gone(taken))),
+    ]
+}
+
+fn planned() -> impl Strategy<Value = Planned> {
+    // Few different tokens, so that prompts share beginnings.
+    let prompt = prop::collection::vec((0..3u32).prop_map(TokenId), 1..=MAX_SEQ_LEN);
+    let new_tokens = prop_oneof![1 => Just(0), 1 => Just(1), 6 => 2..10usize, 1 => Just(100)];
+    (0..8u64, prompt, new_tokens, cancel()).prop_map(
+        |(arrives, mut prompt, max_new_tokens, cancel)| {
+            // Short prompts are the ones that leave room for an answer.
+            if max_new_tokens % 2 == 0 {
+                prompt.truncate(5);
+            }
+            Planned {
+                arrives,
+                prompt,
+                max_new_tokens,
+                cancel,
+            }
+        },
+    )
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let poison = prop_oneof![Just(None), Just(Some(f32::NAN)), Just(Some(1e9))];
+    let settings = (
+        1..5usize,
+        1..6usize,
+        prop_oneof![Just(usize::MAX), 1..8usize],
+        0..12u32,
+        poison,
+    );
+    (settings, prop::collection::vec(planned(), 1..9)).prop_map(
+        |((num_slots, max_running, max_new_tokens, num_ends, poison), plan)| Case {
+            num_slots,
+            max_running,
+            max_new_tokens,
+            num_ends,
+            poison,
+            plan,
+        },
+    )
+}
+
+fn play_case(case: &Case) {
+    let limits = EngineLimits {
+        max_new_tokens: case.max_new_tokens,
+        // Not among the tokens of the prompts, which is allowed, but says less.
+        end_of_text: (3..3 + case.num_ends).map(TokenId).collect(),
+        ..limits(MAX_SEQ_LEN, case.max_running)
+    };
+    let cache = SlotCache::new(&config(MAX_SEQ_LEN), case.num_slots, MAX_SEQ_LEN);
+    let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
+    let mut engine = Engine::new(runner, cache, limits);
+    play(&mut engine, &case.plan, &mut |cache| {
+        if let Some(value) = case.poison {
+            cache.overwrite_unused(value);
+        }
+    });
+    assert_eq!(engine.memory.slots().num_free(), case.num_slots);
+}
+
+/// A share of the sweep on a thread of its own, with its own seed.
+fn sweep(share: u8) {
+    let wanted = std::env::var("ORACLE_CASES").ok();
+    let wanted = wanted.and_then(|cases| cases.parse().ok());
+    let config = Config {
+        cases: wanted.unwrap_or(CASES) / 4,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = proptest::test_runner::TestRng::from_seed(
+        proptest::test_runner::RngAlgorithm::ChaCha,
+        &[share; 32],
+    );
+    let result = TestRunner::new_with_rng(config, rng).run(&cases(), |case| {
+        let played = std::panic::catch_unwind(|| play_case(&case));
+        played.map_err(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+            TestCaseError::fail(text.unwrap_or_default())
+        })
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The first quarter of the sweep. The others run beside it.
+#[test]
+fn concurrent_requests_get_the_tokens_that_they_get_alone_first_quarter() {
+    sweep(1);
+}
+
+#[test]
+fn concurrent_requests_get_the_tokens_that_they_get_alone_second_quarter() {
+    sweep(2);
+}
+
+#[test]
+fn concurrent_requests_get_the_tokens_that_they_get_alone_third_quarter() {
+    sweep(3);
+}
+
+#[test]
+fn concurrent_requests_get_the_tokens_that_they_get_alone_last_quarter() {
+    sweep(4);
+}
+
+/// A few prompts of all lengths.
+fn prompts() -> impl Iterator<Item = Vec<TokenId>> {
+    (1..=MAX_SEQ_LEN as u32).flat_map(|len| {
+        (0..8).map(move |i| {
+            (0..len)
+                .map(|j| TokenId((i * 31 + j * j) % VOCAB_SIZE as u32))
+                .collect()
+        })
+    })
+}
+
+/// What the sweep compares with is computed without a cache. Here it is compared with single runs: one slot, and lesson 06's cache, which knows
+/// nothing of slots.
+#[test]
+fn what_is_expected_is_what_a_single_run_gives() {
+    let limits = limits(MAX_SEQ_LEN, 1);
+    for prompt in prompts() {
+        let (expected, reason) = answer(&prompt, 9, &limits);
+        let cache = SlotCache::new(&config(MAX_SEQ_LEN), 1, MAX_SEQ_LEN);
+        let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
+        let plan = [Planned {
+            arrives: 0,
+            prompt: prompt.clone(),
+            max_new_tokens: 9,
+            cancel: None,
+        }];
+        play(
+            &mut Engine::new(runner, cache, limits.clone()),
+            &plan,
+            &mut |_| {},
+        );
+
+        if prompt.len() == MAX_SEQ_LEN {
+            continue; // no room for an answer
+        }
+        let mut cache = ContiguousCache::new(&config(MAX_SEQ_LEN), MAX_SEQ_LEN);
+        let mut oracle = Oracle::new(MAX_SEQ_LEN);
+        let mut request = Request::new(SeqId(7), &prompt, 9, MAX_SEQ_LEN);
+        let mut batch = Batch::default();
+        while !request.is_finished() {
+            build_batch(std::slice::from_ref(&request), &mut batch);
+            let logits = oracle.forward(&mut cache, &batch).unwrap();
+            let token = generation::generate::greedy(logits).unwrap();
+            request.accept(token, &limits);
+        }
+        assert_eq!(
+            (request.output, request.status),
+            (expected, Status::Finished(reason))
+        );
+    }
+}
+
+/// The oracle is only worth something if a slip changes its answer. Any other token at any place of the text does.
+#[test]
+fn every_token_of_the_context_counts() {
+    let limits = limits(MAX_SEQ_LEN, 1);
+    let prompt: Vec<TokenId> = (10..20).map(TokenId).collect();
+    let (right, _) = answer(&prompt, 6, &limits);
+    for place in 0..prompt.len() {
+        let mut other = prompt.clone();
+        other[place] = TokenId(60);
+        assert_ne!(
+            answer(&other, 6, &limits).0,
+            right,
+            "position {place} is not read"
+        );
+    }
+    let mut swapped = prompt.clone();
+    swapped.swap(2, 7);
+    assert_ne!(
+        answer(&swapped, 6, &limits).0,
+        right,
+        "the order is not read"
+    );
+}
+
+/// Equal tokens hide slips; there are few of them.
+#[test]
+fn answers_are_spread_over_the_vocabulary() {
+    let limits = limits(MAX_SEQ_LEN, 1);
+    let mut found: Vec<TokenId> = prompts()
+        .flat_map(|prompt| answer(&prompt, 9, &limits).0)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    assert!(
+        found.len() > VOCAB_SIZE / 2,
+        "only {} different tokens",
+        found.len()
+    );
+}
