@@ -16,6 +16,7 @@
 //! | [`window`], [`serve`] | start now or wait for company; a stream of requests |
 //! | [`clock`], [`percentile`], [`workload`] | time that a test can turn, the tail of a distribution, requests to serve |
 //! | [`plan`] | what static batching does with lengths alone, in steps |
+//! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: the pool from `layout`, sizes and ids from `training`, row kernels and weights from `generation`, the cache from `kv_cache`.
 //!
@@ -45,6 +46,8 @@ pub mod clock;
 pub mod percentile;
 pub mod plan;
 pub mod workload;
+
+pub mod costs;
 
 pub use batch::{Pad, PaddedBatch, Padding, Width};
 pub use error::BatchError;

@@ -1,0 +1,723 @@
+//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
+//! writes; `whole` at the end plays all of them together.
+
+use std::fmt::Debug;
+
+/// Compares, with both sides under each other.
+#[track_caller]
+fn expect<T: Debug + PartialEq<E>, E: Debug>(what: &str, found: T, expected: E) {
+    assert!(
+        found == expected,
+        "{what}\n  expected {expected:?}\n  found    {found:?}"
+    );
+}
+
+/// An exercise of `course.toml`.
+fn exercise(id: &str) -> toml::Table {
+    let course: toml::Table = include_str!("../course.toml").parse().unwrap();
+    let exercises = course["exercises"].as_array().unwrap();
+    let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
+    let exercise = exercise.unwrap_or_else(|| panic!("course.toml has no exercise {id}"));
+    exercise.as_table().unwrap().clone()
+}
+
+/// The options of a question, and which of them it calls right.
+fn question(id: &str) -> (Vec<String>, usize) {
+    let exercise = exercise(id);
+    let options = exercise["options"].as_array().unwrap().iter();
+    (
+        options.map(|o| o.as_str().unwrap().to_owned()).collect(),
+        exercise["answer"].as_integer().unwrap() as usize,
+    )
+}
+
+/// 07.6 Eight rows: the bytes and multiply-adds of the step are counted, and the two extremes of how they share the time bound the answer.
+mod ex_07_6_eight_rows {
+    use super::{expect, question};
+    use generation::roofline::MachineLimits;
+    use generation::work::Work;
+    use static_batching::work;
+    use training::LlamaConfig;
+
+    /// A model of about 135 M weights.
+    fn large() -> LlamaConfig {
+        LlamaConfig {
+            vocab_size: 49_152,
+            hidden_size: 576,
+            intermediate_size: 1536,
+            num_layers: 30,
+            num_heads: 9,
+            num_kv_heads: 3,
+            head_dim: 64,
+            max_seq_len: 2048,
+            ..LlamaConfig::stories()
+        }
+    }
+
+    /// A step over rows that see 64 positions each; four bytes a weight, as the products read them.
+    fn step(rows: usize) -> Work {
+        let llama = large();
+        let weights = Work::of_shape(&llama, 1).linear_multiply_adds;
+        work::of_step(&llama, 4 * weights, &vec![64; rows])
+    }
+
+    #[test]
+    fn the_bytes_stay_and_the_multiply_adds_grow() {
+        expect(
+            "bytes of weights",
+            step(8).weight_bytes,
+            step(1).weight_bytes,
+        );
+        expect(
+            "multiply-adds of eight rows",
+            step(8).multiply_adds(),
+            8 * step(1).multiply_adds(),
+        );
+        assert!((500e6..560e6).contains(&(step(1).weight_bytes as f64)));
+    }
+
+    /// On a machine that does 10.5 floating-point operations for each byte that it reads, as two cores with wide registers do. At best
+    /// arithmetic hides behind reading (the roofline), at worst one waits for the other. The answer lies between, eight times far above.
+    #[test]
+    fn the_time_lies_between_hidden_and_added_arithmetic() {
+        let machine = MachineLimits {
+            flops_per_second: 358e9,
+            bytes_per_second: 34.4e9,
+        };
+        let hidden = machine.shortest(&step(8)).0 / machine.shortest(&step(1)).0;
+        let in_turn = |work: Work| {
+            2.0 * work.multiply_adds() as f64 / machine.flops_per_second
+                + work.weight_bytes as f64 / machine.bytes_per_second
+        };
+        let added = in_turn(step(8)) / in_turn(step(1));
+        let (options, answer) = question("07.6");
+        expect(
+            "the right option",
+            options[answer].as_str(),
+            "about 1.3 times as long",
+        );
+        assert!(
+            hidden == 1.0 && (1.25..1.45).contains(&added),
+            "{hidden} to {added}"
+        );
+        assert!(hidden < 1.3 && 1.3 <= added + 0.05);
+        expect("the other options", options[0].as_str(), "8 times as long");
+    }
+}
+
+/// 07.9 Bigger is better? The rates follow from the numbers of the question.
+mod ex_07_9_bigger_is_better {
+    use super::{exercise, expect, question};
+
+    /// The numbers as the question gives them: rows and times.
+    fn times() -> [(f64, f64); 4] {
+        let text = exercise("07.9")["question"].as_str().unwrap().to_owned();
+        assert!(text.contains("over 1, 8, 32 and 128 rows takes 1, 1.3, 2.4 and 7.3 times"));
+        [(1.0, 1.0), (8.0, 1.3), (32.0, 2.4), (128.0, 7.3)]
+    }
+
+    #[test]
+    fn four_times_the_rows_bring_a_third_more() {
+        let [.., (rows, time), (more_rows, more_time)] = times();
+        let rate = (more_rows / more_time) / (rows / time);
+        let (options, answer) = question("07.9");
+        expect(
+            "the right option",
+            options[answer].clone(),
+            format!(
+                "{rate:.1} times the tokens a second, each step {:.0} times as long",
+                more_time / time
+            ),
+        );
+    }
+
+    /// The first eight rows bring six times the rate: there bigger is better.
+    #[test]
+    fn the_first_rows_ride_almost_free() {
+        let [(one, alone), (eight, together), ..] = times();
+        let rate = (eight / together) / (one / alone);
+        assert!((6.0..6.3).contains(&rate), "{rate}");
+    }
+}
+
+/// 07.1 Pad and ranges: prompts into the rows of a rectangle.
+mod ex_07_1_pad {
+    use static_batching::Padding;
+    use static_batching::batch::Span;
+    use static_batching::padding::pad;
+    use training::TokenId;
+
+    const FILLER: u32 = 0;
+
+    fn padded(prompts: &[&[u32]], width: usize, side: Padding) -> (Vec<u32>, Vec<Span>) {
+        let prompts: Vec<Vec<TokenId>> = prompts
+            .iter()
+            .map(|prompt| prompt.iter().copied().map(TokenId).collect())
+            .collect();
+        let slices: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
+        let mut tokens = vec![TokenId(99); prompts.len() * width];
+        let mut spans = vec![Span { start: 77, len: 77 }; prompts.len()];
+        pad(
+            &slices,
+            width,
+            side,
+            TokenId(FILLER),
+            &mut tokens,
+            &mut spans,
+        );
+        (tokens.into_iter().map(|token| token.0).collect(), spans)
+    }
+
+    #[track_caller]
+    fn check(
+        prompts: &[&[u32]],
+        width: usize,
+        side: Padding,
+        tokens: &[u32],
+        spans: &[(usize, usize)],
+    ) {
+        let (found, found_spans) = padded(prompts, width, side);
+        let call =
+            format!("pad of {prompts:?}, {width} cells wide, padding {side:?}, filler {FILLER}");
+        super::expect(&format!("{call}: the cells"), &found[..], tokens);
+        let found_spans: Vec<_> = found_spans
+            .iter()
+            .map(|span| (span.start, span.len))
+            .collect();
+        super::expect(
+            &format!("{call}: (start, len) of each row"),
+            &found_spans[..],
+            spans,
+        );
+    }
+
+    #[test]
+    fn a_prompt_as_wide_as_the_batch_fills_its_row() {
+        for side in [Padding::Left, Padding::Right] {
+            check(&[&[5, 6, 7]], 3, side, &[5, 6, 7], &[(0, 3)]);
+        }
+    }
+
+    #[test]
+    fn padding_behind_starts_all_prompts_in_the_first_column() {
+        check(
+            &[&[5, 6], &[7]],
+            3,
+            Padding::Right,
+            &[5, 6, 0, 7, 0, 0],
+            &[(0, 2), (0, 1)],
+        );
+    }
+
+    /// What is written next to all of them goes into one new column.
+    #[test]
+    fn padding_in_front_ends_all_prompts_in_the_last_column() {
+        check(
+            &[&[5, 6], &[7]],
+            3,
+            Padding::Left,
+            &[0, 5, 6, 0, 0, 7],
+            &[(1, 2), (2, 1)],
+        );
+    }
+
+    /// The second row begins with cell 4, but its span with a column.
+    #[test]
+    fn a_span_counts_columns_of_its_own_row() {
+        let (_, spans) = padded(&[&[1, 1, 1], &[5, 6]], 4, Padding::Left);
+        super::expect(
+            "pad of prompts of 3 and 2 tokens, 4 cells wide, padding in front: the second span",
+            (spans[1].start, spans[1].len),
+            (2, 2),
+        );
+    }
+
+    /// The cells held a batch before.
+    #[test]
+    fn what_stood_in_the_cells_does_not_matter() {
+        let (tokens, _) = padded(&[&[5], &[6, 7]], 4, Padding::Left);
+        assert!(
+            !tokens.contains(&99),
+            "pad of prompts of 1 and 2 tokens, 4 cells wide\n  expected {:?}\n  found    {tokens:?}: the tokens 99 stood there before",
+            [0, 0, 0, 5, 0, 0, 6, 7]
+        );
+    }
+
+    #[test]
+    fn a_row_without_a_prompt_is_all_padding() {
+        check(
+            &[&[], &[5]],
+            2,
+            Padding::Right,
+            &[0, 0, 5, 0],
+            &[(0, 0), (0, 1)],
+        );
+    }
+}
+
+/// 07.2 Left-pad positions: where each token stands in its own sequence.
+mod ex_07_2_positions {
+    use super::expect;
+    use static_batching::batch::Span;
+    use static_batching::padding::positions;
+
+    /// Positions of rows with (start, len), as `[batch_size, width]`.
+    fn found(spans: &[(usize, usize)], width: usize, cached: &[usize]) -> Vec<Option<usize>> {
+        let spans: Vec<Span> = spans
+            .iter()
+            .map(|(start, len)| Span {
+                start: *start,
+                len: *len,
+            })
+            .collect();
+        let mut out = vec![Some(999); spans.len() * width];
+        positions(&spans, width, cached, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_full_row_counts_from_0() {
+        expect(
+            "positions of one row of 3 tokens, 3 cells wide, nothing cached",
+            found(&[(0, 3)], 3, &[0]),
+            [Some(0), Some(1), Some(2)],
+        );
+    }
+
+    /// Two cells of padding in front: the first token is in column 2, and no token is before it.
+    #[test]
+    fn the_first_token_is_at_position_0_wherever_it_stands() {
+        let first = found(&[(2, 3)], 5, &[0])[2];
+        expect(
+            "position of the first token, in column 2 of 5, nothing cached",
+            first,
+            Some(0),
+        );
+    }
+
+    #[test]
+    fn padding_has_no_position() {
+        let (left, right) = (found(&[(2, 1)], 3, &[0]), found(&[(0, 1)], 3, &[0]));
+        for (cell, place) in [(0, left[0]), (1, left[1]), (1, right[1]), (2, right[2])] {
+            expect(
+                &format!("position of cell {cell}, which is padding, in a row of 3 cells"),
+                place,
+                None,
+            );
+        }
+    }
+
+    #[test]
+    fn rows_are_independent() {
+        expect(
+            "positions of rows of 1 and 3 tokens, 3 cells wide, padding in front",
+            found(&[(2, 1), (0, 3)], 3, &[0, 0]),
+            [None, None, Some(0), Some(0), Some(1), Some(2)],
+        );
+    }
+
+    /// One column, five tokens before it.
+    #[test]
+    fn positions_go_on_after_what_is_cached() {
+        expect(
+            "position of a step of decoding, 5 tokens cached",
+            found(&[(0, 1)], 1, &[5]),
+            [Some(5)],
+        );
+    }
+
+    /// Both rows were padded to the same width once; that is of no matter now.
+    #[test]
+    fn each_row_counts_its_own_tokens() {
+        expect(
+            "positions of a step of decoding, 2 and 5 tokens cached",
+            found(&[(0, 1), (0, 1)], 1, &[2, 5]),
+            [Some(2), Some(5)],
+        );
+    }
+
+    /// A row that is done has no token in the step.
+    #[test]
+    fn a_row_that_is_done_has_no_position() {
+        expect(
+            "positions of a step of decoding, the first row done",
+            found(&[(0, 0), (0, 1)], 1, &[4, 7]),
+            [None, Some(7)],
+        );
+    }
+}
+
+/// 07.5 The padding leak: padding leaves no keys behind and sees nobody.
+mod ex_07_5_padding_leak {
+    use super::expect;
+    use static_batching::batch::Span;
+    use static_batching::padding::mask;
+    use std::ops::Range;
+
+    /// (stored, context_len) of rows with (start, len).
+    fn found(
+        spans: &[(usize, usize)],
+        width: usize,
+        cached: &[usize],
+    ) -> (Vec<Range<usize>>, Vec<usize>) {
+        let spans: Vec<Span> = spans
+            .iter()
+            .map(|(start, len)| Span {
+                start: *start,
+                len: *len,
+            })
+            .collect();
+        let mut stored = vec![99..99; spans.len()];
+        let mut context_len = vec![99; spans.len() * width];
+        mask(&spans, width, cached, &mut stored, &mut context_len);
+        (stored, context_len)
+    }
+
+    /// No padding at all: the plain causal mask.
+    #[test]
+    fn a_full_row_sees_itself_and_what_came_before() {
+        let (stored, context_len) = found(&[(0, 3)], 3, &[0]);
+        expect("context_len of a full row of 3", context_len, [1, 2, 3]);
+        expect("cells whose keys are kept", stored, [0..3]);
+    }
+
+    /// Columns 0 and 1 are padding. The token in column 2 is the first of its sequence: it sees itself, 1 position, not 3.
+    #[test]
+    fn padding_in_front_is_not_seen() {
+        let (stored, context_len) = found(&[(2, 2)], 4, &[0]);
+        expect(
+            "two tokens behind two cells of padding: positions that the tokens attend to",
+            &context_len[2..],
+            [1, 2],
+        );
+        expect(
+            "two tokens behind two cells of padding: cells whose keys are kept",
+            stored,
+            [2..4],
+        );
+    }
+
+    /// The first token after the prompt is right even with the fault; the second one attends to what was kept here.
+    #[test]
+    fn padding_behind_leaves_no_keys() {
+        let (stored, _) = found(&[(0, 2), (0, 4)], 4, &[0, 0]);
+        expect(
+            "two tokens in front of two cells of padding, and a full row: cells whose keys are kept",
+            stored,
+            [0..2, 4..8],
+        );
+    }
+
+    #[test]
+    fn padding_attends_to_nothing() {
+        let (_, behind) = found(&[(0, 1)], 3, &[0]);
+        let (_, front) = found(&[(2, 1)], 3, &[0]);
+        expect("context_len of padding behind", &behind[1..], [0, 0]);
+        expect("context_len of padding in front", &front[..2], [0, 0]);
+    }
+
+    /// A step of decoding: one column, some tokens in each cache, the row in the middle done.
+    #[test]
+    fn a_step_sees_its_own_cache_and_itself() {
+        let (stored, context_len) = found(&[(0, 1), (0, 0), (0, 1)], 1, &[2, 9, 5]);
+        expect(
+            "context_len with 2, 9 and 5 cached, the second row done",
+            context_len,
+            [3, 0, 6],
+        );
+        expect("cells whose keys are kept", stored, [0..1, 1..1, 2..3]);
+    }
+}
+
+/// 07.7 Masked is free? Counted on the default model's shape.
+mod ex_07_7_masked_is_free {
+    use super::{exercise, expect, question};
+    use static_batching::work;
+    use training::LlamaConfig;
+
+    #[test]
+    fn a_cell_of_padding_is_nearly_as_much_work_as_any_other() {
+        let llama = LlamaConfig::stories();
+        let text = exercise("07.7")["question"].as_str().unwrap().to_owned();
+        assert!(
+            text.contains("256 wide, 6 layers")
+                && (llama.hidden_size, llama.num_layers) == (256, 6)
+        );
+        let work =
+            |lengths: &[usize], width| work::of_prefill(&llama, 0, lengths, width).multiply_adds();
+        let padding = (work(&[8, 64], 64) - work(&[8], 8) - work(&[64], 64)) as f64 / 56.0;
+        let head = (llama.vocab_size * llama.hidden_size) as u64;
+        let average = (work(&[64], 64) - head) as f64 / 64.0;
+        let (options, answer) = question("07.7");
+        expect(
+            "the right option",
+            options[answer].clone(),
+            format!("about {:.0} %", 100.0 * padding / average),
+        );
+    }
+}
+
+/// 07.3 Buckets: prompts of similar length together.
+mod ex_07_3_buckets {
+    use static_batching::buckets::into_buckets;
+
+    /// Widths and prompts of the buckets.
+    fn found(lengths: &[usize], percents: &[f64]) -> Vec<(usize, Vec<usize>)> {
+        let buckets = into_buckets(lengths, percents).into_iter();
+        buckets
+            .map(|bucket| (bucket.width, bucket.prompts))
+            .collect()
+    }
+
+    #[track_caller]
+    fn check(lengths: &[usize], percents: &[f64], expected: &[(usize, &[usize])]) {
+        let expected: Vec<(usize, Vec<usize>)> = expected
+            .iter()
+            .map(|(width, prompts)| (*width, prompts.to_vec()))
+            .collect();
+        super::expect(
+            &format!("into_buckets of lengths {lengths:?} at {percents:?} %: (width, prompts)"),
+            found(lengths, percents),
+            expected,
+        );
+    }
+
+    #[test]
+    fn without_percentiles_there_is_one_bucket_as_wide_as_the_longest() {
+        check(&[3, 9, 4], &[], &[(9, &[0, 1, 2])]);
+    }
+
+    /// Half of the four lengths are at most 4.
+    #[test]
+    fn a_percentile_cuts_the_lengths_in_two() {
+        check(&[9, 3, 4, 10], &[50.0], &[(4, &[1, 2]), (10, &[0, 3])]);
+    }
+
+    /// A bucket of width 4 has room for 4 tokens.
+    #[test]
+    fn a_length_equal_to_a_border_stays_below_it() {
+        let buckets = found(&[4, 2, 8, 7], &[50.0]);
+        super::expect(
+            "into_buckets of lengths [4, 2, 8, 7] at 50 %: the prompts of the bucket of width 4",
+            buckets[0].1.as_slice(),
+            [0, 1],
+        );
+    }
+
+    /// Nine short prompts and one of 512: the middle of the range is 256, the middle of the prompts 5.
+    #[test]
+    fn borders_follow_the_lengths_and_not_their_range() {
+        let lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 512];
+        let widths: Vec<usize> = found(&lengths, &[50.0, 80.0]).iter().map(|b| b.0).collect();
+        super::expect(
+            "into_buckets of lengths 1 to 9 and 512 at 50 and 80 %: the widths",
+            widths,
+            [5, 8, 512],
+        );
+    }
+
+    #[test]
+    fn the_longest_prompt_has_a_place() {
+        let lengths: Vec<usize> = (1..=20).collect();
+        let last = found(&lengths, &[50.0, 95.0]).pop();
+        super::expect(
+            "into_buckets of lengths 1 to 20 at 50 and 95 %: the last bucket",
+            last,
+            Some((20, vec![19])),
+        );
+    }
+
+    /// Equal lengths: P50, P80 and the longest are the same border.
+    #[test]
+    fn equal_borders_are_one_bucket() {
+        check(&[7, 7, 7], &[50.0, 80.0], &[(7, &[0, 1, 2])]);
+    }
+
+    #[test]
+    fn percentages_may_come_in_any_order() {
+        check(
+            &[1, 2, 3, 4],
+            &[75.0, 25.0],
+            &[(1, &[0]), (3, &[1, 2]), (4, &[3])],
+        );
+    }
+
+    #[test]
+    fn no_prompts_need_no_bucket() {
+        check(&[], &[50.0], &[]);
+    }
+}
+
+/// 07.4 The wait window: start now, or wait for company?
+mod ex_07_4_wait_window {
+    use static_batching::serve::{Decision, Window};
+    use static_batching::window::decide;
+    use std::time::Duration;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Times in milliseconds; a window of three requests and 20 ms.
+    #[track_caller]
+    fn check(now: u32, waiting: &[u32], expected: Decision) {
+        let window = Window::new(3, 20 * MS).unwrap();
+        let arrivals: Vec<Duration> = waiting.iter().map(|at| *at * MS).collect();
+        super::expect(
+            &format!(
+                "decide at {now} ms, arrivals at {waiting:?} ms, at most 3 requests and 20 ms"
+            ),
+            decide(now * MS, &arrivals, &window),
+            expected,
+        );
+    }
+
+    #[test]
+    fn nobody_there_means_idle() {
+        check(7, &[], Decision::Idle);
+    }
+
+    /// The deadline is the same moment whenever one asks.
+    #[test]
+    fn one_waits_until_its_deadline() {
+        check(100, &[100], Decision::WaitUntil(120 * MS));
+        check(113, &[100], Decision::WaitUntil(120 * MS));
+    }
+
+    #[test]
+    fn a_batch_that_is_not_full_starts_at_its_deadline() {
+        check(120, &[100], Decision::Start(1));
+        check(120, &[100, 119], Decision::Start(2));
+        // The machine was busy meanwhile: the deadline is past.
+        check(500, &[100, 119], Decision::Start(2));
+    }
+
+    /// The second came at 115. Its own 20 ms do not count.
+    #[test]
+    fn the_oldest_sets_the_deadline() {
+        check(116, &[100, 115], Decision::WaitUntil(120 * MS));
+        check(121, &[100, 115], Decision::Start(2));
+    }
+
+    #[test]
+    fn a_full_batch_does_not_wait() {
+        check(103, &[101, 102, 103], Decision::Start(3));
+    }
+
+    #[test]
+    fn no_more_than_the_batch_holds() {
+        check(103, &[101, 101, 102, 102, 103], Decision::Start(3));
+        check(500, &[101, 101, 102, 102, 103], Decision::Start(3));
+    }
+
+    #[test]
+    fn a_window_of_no_time_starts_at_once() {
+        let window = Window::new(8, Duration::ZERO).unwrap();
+        super::expect(
+            "decide at 100 ms, one arrival at 100 ms, at most 8 requests and 0 ms",
+            decide(100 * MS, &[100 * MS], &window),
+            Decision::Start(1),
+        );
+    }
+}
+
+/// 07.8 Sooner together? The plan's steps, times the step's price as the question gives it.
+mod ex_07_8_sooner_together {
+    use super::{exercise, expect, question};
+    use static_batching::plan::{StepRequest, static_plan};
+
+    #[test]
+    fn the_short_one_is_handed_back_with_the_longest() {
+        let text = exercise("07.8")["question"].as_str().unwrap().to_owned();
+        assert!(text.contains("one asks for 2 tokens, seven for 16"));
+        assert!(text.contains("takes 1.3 times as long"));
+        let request = |new_tokens| StepRequest {
+            arrives: 0,
+            prompt_tokens: 4,
+            new_tokens,
+        };
+        let mut requests = vec![request(16); 8];
+        requests[0] = request(2);
+        let plan = static_plan(&requests, 8);
+        let short = plan.outcomes[0];
+        let (options, answer) = question("07.8");
+        expect(
+            "the right option",
+            options[answer].clone(),
+            format!("after {:.1} single steps", short.returned as f64 * 1.3),
+        );
+        // The wrong ones: its own steps, and those shared out among eight.
+        assert!(options[1].contains(&format!("{:.1} single steps", short.finished as f64 * 1.3)));
+        assert!(options[0].contains(&format!("{:.1} single steps", 2.0 * 1.3 / 8.0)));
+    }
+}
+
+/// All functions together: what another program says for the same weights, row by row in one batch, and a stream that is served.
+mod whole {
+    use generation::Model;
+    use layout::pool::Pool;
+    use static_batching::clock::VirtualClock;
+    use static_batching::rules::{Rule, cells};
+    use static_batching::serve::{Window, serve};
+    use static_batching::{BatchState, Pad, Padding, Width, generate_batch};
+    use std::convert::Infallible;
+    use std::time::Duration;
+    use training::TokenId;
+
+    /// The tokens were computed by `transformers`, once and for all, each prompt by itself.
+    #[test]
+    fn a_batch_continues_each_prompt_as_the_reference_does() {
+        let golden = fixtures::golden("some-kv-tied-bf16");
+        let folder = fixtures::model("some-kv-tied-bf16");
+        let mut model = Model::open(folder.to_str().unwrap()).unwrap();
+        model.config.eos_token_ids.clear();
+        let ids =
+            |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
+        let prompts: Vec<_> = golden.cases.iter().map(|c| ids(&c.prompt_tokens)).collect();
+        let prompts: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
+        let max: Vec<usize> = golden.cases.iter().map(|c| c.greedy_tokens.len()).collect();
+        let (mut state, pool) = (BatchState::new(&model.config), Pool::new(2));
+        for side in [Padding::Left, Padding::Right] {
+            let rule = Pad {
+                side,
+                width: Width::Longest,
+            };
+            let run = generate_batch(
+                &model,
+                &mut state,
+                &pool,
+                &prompts,
+                &max,
+                rule,
+                &mut |_, _| {},
+            );
+            for (case, generation) in golden.cases.iter().zip(run.unwrap().generations) {
+                assert_eq!(
+                    generation.tokens,
+                    ids(&case.greedy_tokens),
+                    "{}, prompt {:?}, padding {side:?}: tokens found (left) and those of transformers (right)",
+                    golden.model,
+                    case.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_is_served_and_buckets_save_cells() {
+        let stream: Vec<Duration> = (0..40).map(|i| Duration::from_millis(i * 3)).collect();
+        let window = Window::new(4, Duration::from_millis(10)).unwrap();
+        let served = serve(
+            &mut VirtualClock::new(),
+            &stream,
+            &window,
+            &mut |clock, _| {
+                clock.advance(Duration::from_millis(11));
+                Ok::<(), Infallible>(())
+            },
+        );
+        assert_eq!(served.unwrap().len(), 40);
+        let lengths: Vec<usize> = (1..=64).collect();
+        let global = cells(&lengths, 8, &Rule::Global(64));
+        let buckets = cells(&lengths, 8, &Rule::Buckets(vec![50.0, 80.0, 95.0]));
+        assert!(buckets.computed < global.computed);
+    }
+}
