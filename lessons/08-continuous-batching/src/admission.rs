@@ -12,7 +12,7 @@ pub fn admit<M: Memory>(queues: &mut Queues, memory: &mut M, max_running: usize)
     // ANCHOR: ex_08_2
     let before = queues.running.len();
     while queues.running.len() < max_running
-        && let Some(oldest) = queues.waiting.front()
+        && let Some(oldest) = queues.waiting.front_mut()
         && memory.admit(oldest) == Admission::Admitted
     {
         queues.running.extend(queues.waiting.pop_front());

@@ -30,6 +30,23 @@ use training::TokenId;
 /// Chooses a token of a request from its row of logits `[vocab_size]`. It sees the request, prompt and output apart, and may write on the row.
 pub type Choice = Box<dyn FnMut(&Request, &mut [f32]) -> Result<TokenId, GenerateError> + Send>;
 
+/// Decides who joins and writes the batch: gets the queues, memory, the limits and last step's batch, and returns how many joined. Whoever
+/// runs after it stands in the batch, request `i` of the running queue as sequence `i`.
+pub type Scheduler<M> =
+    Box<dyn FnMut(&mut Queues, &mut M, &EngineLimits, &mut Batch) -> usize + Send>;
+
+/// The scheduler of this lesson: [`admit`], then [`build_batch`].
+pub fn first_come_first_served<M: Memory>(
+    queues: &mut Queues,
+    memory: &mut M,
+    limits: &EngineLimits,
+    batch: &mut Batch,
+) -> usize {
+    let joined = admit(queues, memory, limits.max_running);
+    build_batch(&queues.running, batch);
+    joined
+}
+
 // ANCHOR: engine
 /// Runs requests together. `R` computes, `M` is the memory that each running request holds a part of.
 ///
@@ -47,6 +64,8 @@ pub struct Engine<R, M> {
     pub batch: Batch,
     /// `[sampling]`: the tokens that the step chose.
     pub next: Vec<TokenId>,
+    /// Who decides.
+    pub scheduler: Scheduler<M>,
     /// How a token is chosen.
     pub choose: Choice,
     canceller: Canceller,
@@ -68,7 +87,7 @@ pub struct StepReport {
 }
 
 impl<R: Runner<M>, M: Memory> Engine<R, M> {
-    /// An engine that chooses greedily. Where memory holds less than the model's context for one request, that is the limit.
+    /// An engine that serves first who came first, and chooses greedily. Where memory holds less than the model's context for one request, that is the limit.
     ///
     /// # Panics
     /// If nothing may run.
@@ -88,6 +107,7 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
             },
             memory,
             runner,
+            scheduler: Box::new(first_come_first_served),
             choose: Box::new(|_, logits| generation::generate::greedy(logits)),
             next_id: 0,
             num_steps: 0,
@@ -98,6 +118,11 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     /// The engine with another way to choose.
     pub fn with_choice(self, choose: Choice) -> Engine<R, M> {
         Engine { choose, ..self }
+    }
+
+    /// The engine with another scheduler.
+    pub fn with_scheduler(self, scheduler: Scheduler<M>) -> Engine<R, M> {
+        Engine { scheduler, ..self }
     }
 
     /// Accepts a request, to be computed from the next step on. It is answered with at most `max_new_tokens` tokens, or the engine's cap if that is
@@ -195,8 +220,8 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     pub fn schedule(&mut self) {
         self.take_cancellations();
         self.leave();
-        let joined = admit(&mut self.queues, &mut self.memory, self.limits.max_running);
-        build_batch(&self.queues.running, &mut self.batch);
+        let (queues, batch) = (&mut self.queues, &mut self.batch);
+        let joined = (self.scheduler)(queues, &mut self.memory, &self.limits, batch);
         if let Some(trace) = &mut self.trace {
             let (step, queues) = (self.num_steps, &self.queues);
             trace.push(StepTrace::scheduled(
@@ -268,7 +293,10 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
 }
 
 /// Refuses what could never run.
-fn check_prompt(prompt: &[TokenId], limits: &EngineLimits) -> Result<(), Refusal> {
+///
+/// # Errors
+/// An empty prompt, one that is too long, a token outside the vocabulary.
+pub fn check_prompt(prompt: &[TokenId], limits: &EngineLimits) -> Result<(), Refusal> {
     if prompt.is_empty() {
         return Err(Refusal::EmptyPrompt);
     }

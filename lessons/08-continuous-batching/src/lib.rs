@@ -19,6 +19,8 @@
 //! | [`limits`], [`event`], [`mailbox`] | what is allowed; what is told; cancelling from elsewhere |
 //! | [`engine`], [`mod@step`] | schedule, forward, choose, publish |
 //! | [`text`], [`trace`] | text for each request; who sat where |
+//! | [`careless`], [`cancellation`] | engines with a fault each, and a test that tells them from the right one |
+//! | [`costs`] | one small task for each exercise, to be counted |
 //! | [`error`] | refusals and faults |
 //!
 //! **Imported**: row kernels, weights and text from `generation`, the cache of one sequence from `kv_cache`, threads from `layout`.
@@ -58,6 +60,10 @@ pub mod trace;
 
 #[cfg(feature = "oracle")]
 pub mod oracle;
+
+pub mod cancellation;
+pub mod careless;
+pub mod costs;
 
 pub use batch::{Batch, BatchSequence};
 pub use cache::KvCache;

@@ -19,11 +19,12 @@ pub trait Memory {
     /// Most tokens that one sequence may hold. A request that can not fit is refused when it is submitted.
     fn max_seq_len(&self) -> usize;
 
-    /// Reserves what a request needs until its end, or nothing at all.
+    /// Reserves what a request needs until its end, or nothing at all. Memory that holds the request's first tokens already says so by setting
+    /// `num_computed`, at most to one less than there are, so that a row is left to compute; slots never do.
     ///
     /// # Panics
     /// If it holds memory already.
-    fn admit(&mut self, request: &Request) -> Admission;
+    fn admit(&mut self, request: &mut Request) -> Admission;
 
     /// Gives back all that a sequence holds. Returns whether it held anything: a second call and a number that nobody has change nothing.
     fn release(&mut self, id: SeqId) -> bool;

@@ -205,7 +205,7 @@ impl Memory for SlotCache {
         self.slots.max_seq_len()
     }
 
-    fn admit(&mut self, request: &Request) -> Admission {
+    fn admit(&mut self, request: &mut Request) -> Admission {
         self.slots.admit(request)
     }
 

@@ -125,7 +125,7 @@ impl Memory for Slots {
         self.capacity
     }
 
-    fn admit(&mut self, request: &Request) -> Admission {
+    fn admit(&mut self, request: &mut Request) -> Admission {
         debug_assert!(
             !self.holds(request.id),
             "{} holds a slot already",

@@ -17,8 +17,8 @@ use training::TokenId;
 fn slots_for(model: &Model, num_slots: usize, owners: &[u64]) -> SlotCache {
     let mut cache = SlotCache::new(&model.config.llama, num_slots, 64);
     for owner in owners {
-        let request = Request::new(SeqId(*owner), &ids(&[1]), 1, 64);
-        let _ = cache.admit(&request);
+        let mut request = Request::new(SeqId(*owner), &ids(&[1]), 1, 64);
+        let _ = cache.admit(&mut request);
         assert!(cache.holds(SeqId(*owner)));
     }
     cache
@@ -114,8 +114,8 @@ fn the_bits_of_a_row_do_not_depend_on_company() {
                     (i as u64, last, &texts[i][last..], true)
                 })
                 .into();
-            let request = Request::new(SeqId(9), &late, 1, 64);
-            let _ = cache.admit(&request);
+            let mut request = Request::new(SeqId(9), &late, 1, 64);
+            let _ = cache.admit(&mut request);
             parts.insert(1, (9, 0, &late, true));
             let logits = run(&model, &pool, &mut cache, &batch_of(&parts));
             assert_eq!(logits[0], single.logits(&texts[1]));
@@ -139,7 +139,7 @@ fn stale_content_after_slot_reuse_is_never_read() {
     );
     assert!(cache.release(SeqId(0)));
     let short = text(6, 8);
-    let _ = cache.admit(&Request::new(SeqId(1), &short, 1, 64));
+    let _ = cache.admit(&mut Request::new(SeqId(1), &short, 1, 64));
     let slot = cache.slot_of(SeqId(1)).unwrap();
     assert_eq!(
         cache.slots().len(slot),
@@ -211,7 +211,7 @@ fn a_refused_batch_changes_nothing() {
             (1, 0, &long[..], true),
             "the cache holds 0 of 64 positions, expected room for 65 more",
         ),
-        ((1, 0, &far[..], true), "would pass 512"),
+        ((1, 0, &far[..], true), "found 0 in the cache and 513 more"),
     ] {
         // The first sequence is in order, and must not be touched either.
         let batch = batch_of(&[(0, 5, &tokens[..1], true), part]);
@@ -245,7 +245,7 @@ fn plain_weights_give_the_same_bits() {
         let mut state = State::new(config, 0);
         let mut cache = SlotCache::new(&config.llama, 2, 16);
         for id in [0, 1] {
-            let _ = cache.admit(&Request::new(SeqId(id), &ids(&[1]), 1, 16));
+            let _ = cache.admit(&mut Request::new(SeqId(id), &ids(&[1]), 1, 16));
         }
         let (a, b) = (ids(&[5, 9, 3]), ids(&[7]));
         let batch = batch_of(&[(0, 0, &a, true), (1, 0, &b, true)]);

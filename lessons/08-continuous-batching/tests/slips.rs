@@ -121,7 +121,7 @@ impl Memory for Slippery {
         self.inner.max_seq_len()
     }
 
-    fn admit(&mut self, request: &Request) -> Admission {
+    fn admit(&mut self, request: &mut Request) -> Admission {
         self.inner.admit(request)
     }
 

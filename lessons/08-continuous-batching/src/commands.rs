@@ -1,0 +1,129 @@
+//! The command besides the story.
+
+use anyhow::Context;
+use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::slot_cache::SlotCache;
+use continuous_batching::{Delivery, Engine, EngineLimits, Event, FinishReason, SeqId};
+use generation::Model;
+use generation::text::decode_continuation;
+use lab::args::CommonArgs;
+use lab::{number, term};
+use layout::pool::Pool;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, IsTerminal};
+use std::time::{Duration, Instant};
+use training::TokenId;
+
+/// Tokens that each text goes on for when nothing is said.
+const DEFAULT_TOKENS: usize = 64;
+
+/// An answer and when it came.
+struct Answer {
+    tokens: Vec<TokenId>,
+    reason: FinishReason,
+    first_token: Option<Duration>,
+    finished: Duration,
+}
+
+/// `generate`: continues all texts at once; each is printed when it is done, with --json one document at the end.
+pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::Result<()> {
+    anyhow::ensure!(slots > 0, "--slots 0: expected at least one, or nobody could ever join");
+    let texts = all_texts(args, texts)?;
+    let model = Model::open(&args.model)?;
+    let tokenizer = model.tokenizer()?;
+    let pool = Pool::new(args.threads());
+    let mut engine = engine(&model, &pool, slots.min(texts.len()));
+    let mut asked: BTreeMap<SeqId, &str> = BTreeMap::new();
+    for text in &texts {
+        let prompt = model.encode_prompt(text)?;
+        let tokens = args.tokens.unwrap_or(DEFAULT_TOKENS);
+        let id = engine.submit(&prompt, tokens);
+        asked.insert(id.with_context(|| format!("the text {text:?}"))?, text);
+    }
+    let (begun, mut first_tokens) = (Instant::now(), BTreeMap::new());
+    let mut answers: BTreeMap<SeqId, Answer> = BTreeMap::new();
+    engine.run(&mut |event| {
+        match event {
+            Event::Token { id, .. } => {
+                first_tokens.entry(id).or_insert_with(|| begun.elapsed());
+            }
+            Event::Finished { id, reason, output } => {
+                let answer = Answer {
+                    tokens: output.to_vec(),
+                    reason,
+                    first_token: first_tokens.get(&id).copied(),
+                    finished: begun.elapsed(),
+                };
+                if !args.json {
+                    let text = decode_continuation(tokenizer, output);
+                    term::print(&format!("{}{text}\n", asked[&id]));
+                }
+                answers.insert(id, answer);
+            }
+        }
+        Delivery::Taken
+    })?;
+    let total = begun.elapsed();
+    let new_tokens: usize = answers.values().map(|answer| answer.tokens.len()).sum();
+    if args.json {
+        let one = |(id, answer): (&SeqId, &Answer)| document(asked[id], answer, tokenizer);
+        let document = json!({
+            "model": model.name,
+            "slots": slots,
+            "steps": engine.num_steps(),
+            "answers": answers.iter().map(one).collect::<Vec<_>>(),
+            "total_ms": total.as_secs_f64() * 1e3,
+        });
+        term::print(&format!("{document:#}\n"));
+    } else if std::io::stderr().is_terminal() {
+        let line = format!(
+            "{} texts, {new_tokens} tokens in {} steps and {}",
+            texts.len(),
+            engine.num_steps(),
+            number::seconds(total.as_secs_f64())
+        );
+        eprintln!("{}", term::Tone::Dim.paint(&line));
+    }
+    Ok(())
+}
+
+/// The arguments, or `--prompt`, or the lines of stdin.
+fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<String>> {
+    texts.extend(args.prompt.clone());
+    let stdin = std::io::stdin();
+    if texts.is_empty() && !stdin.is_terminal() {
+        for line in stdin.lock().lines() {
+            let line = line.context("reading texts from stdin")?;
+            if !line.trim().is_empty() {
+                texts.push(line);
+            }
+        }
+    }
+    anyhow::ensure!(
+        !texts.is_empty(),
+        "generate needs texts to go on from; give them as arguments, or one a line on stdin"
+    );
+    Ok(texts)
+}
+
+/// An engine as long as the model's context.
+fn engine<'a>(model: &'a Model, pool: &'a Pool, slots: usize) -> Engine<ModelRunner<'a>, SlotCache> {
+    let max_seq_len = model.config.llama.max_seq_len;
+    let runner = ModelRunner::new(model, pool, slots, max_seq_len);
+    let cache = SlotCache::new(&model.config.llama, slots, max_seq_len);
+    Engine::new(runner, cache, EngineLimits::of_model(&model.config, slots))
+}
+
+/// One answer for machines.
+fn document(text: &str, answer: &Answer, tokenizer: &loading::Tokenizer) -> Value {
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    json!({
+        "prompt": text,
+        "tokens": answer.tokens,
+        "text": decode_continuation(tokenizer, &answer.tokens),
+        "finish_reason": answer.reason,
+        "first_token_ms": answer.first_token.map(ms),
+        "finished_ms": ms(answer.finished),
+    })
+}
