@@ -44,8 +44,8 @@ window.figures.register("static-batching", (root, trace, ui) => {
     /** One line a request: its tokens as a thick bar, its padding as a thin one; a bracket holds the rows of a batch together. */
     function drawQueue(step) {
         const { lengths } = cells(step);
-        const [left, top, pitch, scale] = [22, 24, 4.5, 390 / trace.max_width];
-        const nodes = [text(left, 15, `${lengths.length} requests, batches of ${step.size}`), text(left + 390, 15, `${trace.max_width} tokens`, "end", { fill: "var(--d-soft)" })];
+        const [left, top, pitch, scale] = [14, 24, 4.5, 330 / trace.max_width];
+        const nodes = [text(left, 15, `${lengths.length} requests, by ${step.size}`), text(left + 330, 15, `${trace.max_width} tokens`, "end", { fill: "var(--d-soft)" })];
         let y = top, request = 0;
         for (const batch of step.batches) {
             const height = batch.requests * pitch;
@@ -66,7 +66,7 @@ window.figures.register("static-batching", (root, trace, ui) => {
             ui.svg("path", { d: `M${left + 182} ${legend - 12}h-6v12h6`, fill: "none", stroke: "var(--d-ink)", "stroke-width": 1.3 }), text(left + 190, legend, "one batch"));
         const { useful, padded } = cells(step);
         ui.fill(picture, ui.svg("svg", {
-            viewBox: `0 0 420 ${legend + 8}`, role: "img",
+            viewBox: `0 0 348 ${legend + 8}`, role: "img",
             "aria-label": `${step.batches.length} batches of up to ${step.size} requests; ${useful} cells hold tokens, ${padded} are padding`,
         }, nodes));
     }
@@ -148,7 +148,7 @@ window.figures.register("static-batching", (root, trace, ui) => {
     });
     ui.select({ label: "requests", options: queues.map((q) => [q.name, q.label]), value: queue, change: (value) => { queue = value; again(); } });
     ui.range({
-        label: "machine", min: 1, max: 24, value: balance, show: (value) => `${value} multiply-adds a byte`,
+        label: "machine", min: 1, max: 24, value: balance, show: (value) => `${value} a byte`,
         change: (value) => { balance = value; again(); },
     });
 });
