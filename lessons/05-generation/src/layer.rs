@@ -125,71 +125,94 @@ pub fn attend_rows<'v>(
     attended: &mut [f32],
 ) {
     let (head_dim, group_size) = (config.head_dim, config.group_size());
+    let context_len = |row| view(row, 0).context_len;
+    let attend = |row: usize, kv_head: usize, q: &[f32], scores: &mut [f32], out: &mut [f32]| {
+        let seen = view(row, kv_head);
+        attend_row(
+            q,
+            seen.k,
+            seen.v,
+            seen.kv_stride,
+            seen.context_len,
+            group_size,
+            1,
+            head_dim,
+            scores,
+            out,
+        );
+    };
+    attend_heads(pool, config, qkv, &context_len, scores, attended, &attend);
+}
+
+/// Shares attention out to the threads of a pool: calls `attend(row, kv_head, q, scores, out)` for each row that sees anything and each
+/// key head, in any order and on any thread. Where keys and values stand is known to `attend` alone.
+///
+/// Shapes: `q`, `out` `[group_size, head_dim]`, the query heads that share the key head; `scores` `[group_size, context_len(row)]` or more; the
+/// others as in [`attend_rows`]. A row with a `context_len` of zero is padding: its output is set to zero.
+///
+/// # Panics
+/// If a slice has another length.
+pub fn attend_heads(
+    pool: &Pool,
+    config: &LlamaConfig,
+    qkv: &[f32],
+    context_len: &(impl Fn(usize) -> usize + Sync),
+    scores: &mut Vec<f32>,
+    attended: &mut [f32],
+    attend: &(impl Fn(usize, usize, &[f32], &mut [f32], &mut [f32]) + Sync),
+) {
+    let group_width = config.group_size() * config.head_dim;
     let width = config.q_size() + 2 * config.kv_size();
     let rows = qkv.len() / width;
     assert_eq!(qkv.len(), rows * width);
     assert_eq!(attended.len(), rows * config.q_size());
     let (mut pairs, mut longest) = (0, 0);
-    for context_len in (0..rows).map(|row| view(row, 0).context_len) {
+    for context_len in (0..rows).map(context_len) {
         pairs += context_len;
         longest = longest.max(context_len);
     }
     let multiply_adds = 2 * pairs * config.q_size();
     ledger::count(|l| l.multiply_adds += multiply_adds as u64);
+    if longest == 0 {
+        return attended.fill(0.0);
+    }
     reserve_scores(pool, config, rows, longest, scores);
 
     // A unit is a few rows of one key head; its queries and outputs are no one else's.
     let units = rows.div_ceil(ATTENTION_ROWS) * config.num_kv_heads;
     let num_tasks =
         attention_tasks(pool, config, rows).min(1 + multiply_adds / MULTIPLY_ADDS_A_TASK);
-    let task_scores = group_size * longest;
-    let scores = SharedRows::new(&mut scores[..num_tasks * task_scores], task_scores.max(1));
-    let attended = SharedRows::new(attended, group_size * head_dim);
+    let task_scores = config.group_size() * longest;
+    let scores = SharedRows::new(&mut scores[..num_tasks * task_scores], task_scores);
+    let attended = SharedRows::new(attended, group_width);
     pool.run(num_tasks, &|task| {
-        let scores = match longest {
-            0 => &mut [],
-            // SAFETY: each task has scores of its own.
-            _ => unsafe { scores.row(task) },
-        };
+        // SAFETY: each task has scores of its own.
+        let scores = unsafe { scores.row(task) };
         for unit in (task..units).step_by(num_tasks) {
-            let (first, kv_head) = (
-                unit / config.num_kv_heads * ATTENTION_ROWS,
-                unit % config.num_kv_heads,
-            );
+            let first = unit / config.num_kv_heads * ATTENTION_ROWS;
+            let kv_head = unit % config.num_kv_heads;
             for row in first..rows.min(first + ATTENTION_ROWS) {
-                let q =
-                    &qkv[row * width + kv_head * group_size * head_dim..][..group_size * head_dim];
                 // SAFETY: each pair of row and key head belongs to one unit, each unit to one task.
                 let out = unsafe { attended.row(row * config.num_kv_heads + kv_head) };
-                let seen = view(row, kv_head);
-                if seen.context_len == 0 {
-                    out.fill(0.0);
-                    continue;
+                match context_len(row) {
+                    0 => out.fill(0.0),
+                    _ => {
+                        let q = &qkv[row * width + kv_head * group_width..][..group_width];
+                        attend(row, kv_head, q, scores, out);
+                    }
                 }
-                attend_row(
-                    q,
-                    seen.k,
-                    seen.v,
-                    seen.kv_stride,
-                    seen.context_len,
-                    group_size,
-                    1,
-                    head_dim,
-                    scores,
-                    out,
-                );
             }
         }
     });
 }
 
-/// Tasks of [`attend_rows`]: a few for each thread, since later rows have more to do.
+/// Tasks of [`attend_heads`]: a few for each thread, since later rows have more to do.
 fn attention_tasks(pool: &Pool, config: &LlamaConfig, rows: usize) -> usize {
     let units = rows.div_ceil(ATTENTION_ROWS) * config.num_kv_heads;
     units.min(4 * pool.num_threads())
 }
 
-/// Makes room for the scores of [`attend_rows`] over `rows` rows that see up to `context_len` positions:
+/// Makes room for the scores of [`attend_heads`] over `rows` rows that see up to `context_len` positions:
 /// `group_size · context_len` numbers for each of a few tasks a thread. Allocates only when it has to grow.
 pub fn reserve_scores(
     pool: &Pool,
