@@ -14,8 +14,8 @@ pub enum Admission {
 
 // ANCHOR: memory
 /// Memory for the keys and values of many sequences, as the one who decides sees it. [`crate::cache::KvCache`] is the other side, that of the
-/// forward pass.
-pub trait Memory {
+/// forward pass. A memory owns all that it needs.
+pub trait Memory: 'static {
     /// Most tokens that one sequence may hold. A request that can not fit is refused when it is submitted.
     fn max_seq_len(&self) -> usize;
 
