@@ -194,7 +194,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
     const rows = [];
     function drawTable() {
         const head = (words, align) => ui.el("th", { style: { textAlign: align, padding: "2px 6px", fontWeight: "600" } }, words);
-        const edge = { padding: "2px 6px", border: "none" };
+        const edge = { padding: "2px 6px", border: "none", verticalAlign: "middle" };
         rows.length = 0;
         const body = run.lengths.map((length, i) => {
             const name = ui.el("button", {
@@ -204,7 +204,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
             }, NAMES[i]);
             const slider = ui.el("input", {
                 type: "range", min: 1, max: trace.last_arrival + 1, value: run.arrivals[i] + 1, "aria-label": `Request ${NAMES[i]} arrives at step`,
-                style: { width: "100%", minWidth: "70px", accentColor: "var(--d-a)" },
+                style: { display: "block", width: "100%", minWidth: "70px", margin: "0", accentColor: "var(--d-a)" },
                 oninput: () => move(i, Number(slider.value) - 1),
             });
             const row = { name, slider, at: ui.el("td", { style: { ...edge, width: "2em" } }), fixed: ui.el("td", { style: { ...edge, textAlign: "right" } }),
