@@ -1,0 +1,95 @@
+//! The experiment, told in steps.
+
+mod alone;
+mod columns;
+mod first_token;
+mod load;
+mod mixes;
+mod opening;
+mod serve;
+mod step;
+mod timeline;
+mod waiting;
+
+use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::slot_cache::SlotCache;
+use continuous_batching::{Engine, EngineLimits};
+use generation::Model;
+use lab::args::CommonArgs;
+use lab::story::{LessonInfo, Story};
+use layout::pool::Pool;
+use training::TokenId;
+
+const INFO: LessonInfo = LessonInfo {
+    number: "08",
+    title: "Continuous batching",
+    question: "When may requests join and leave?",
+    folder: "08-continuous-batching",
+};
+
+/// Slots of all experiments but the opening, and rows of a static batch.
+const SLOTS: usize = 8;
+
+/// What all steps share.
+struct Scene {
+    model: Model,
+    pool: Pool,
+    seed: u64,
+    /// Longest output where `--tokens` asks for one.
+    tokens: Option<usize>,
+    prompt: Option<String>,
+}
+
+/// An engine with slots in front of a model.
+type SlotEngine<'a> = Engine<ModelRunner<'a>, SlotCache>;
+
+impl Scene {
+    /// An engine for up to `num_slots` requests of up to `capacity` tokens each. It ends texts where the model's config says so.
+    fn engine(&self, num_slots: usize, capacity: usize) -> SlotEngine<'_> {
+        let capacity = capacity.min(self.model.config.llama.max_seq_len);
+        let runner = ModelRunner::new(&self.model, &self.pool, num_slots, capacity);
+        let cache = SlotCache::new(&self.model.config.llama, num_slots, capacity);
+        Engine::new(runner, cache, EngineLimits::of_model(&self.model.config, num_slots))
+    }
+
+    /// Tokens that mean nothing, different for each `request`: to be timed, and to be told apart.
+    fn made_up_tokens(&self, request: usize, len: usize) -> Vec<TokenId> {
+        let vocab_size = self.model.config.llama.vocab_size;
+        let token = |i: usize| TokenId(((i * 7919 + request * 104_729 + 101) % vocab_size) as u32);
+        (0..len).map(token).collect()
+    }
+}
+
+/// Tells the lesson.
+pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
+    let mut story = Story::begin(INFO, args);
+    let model = Model::open(&args.model)?;
+    story.model(&model.name);
+    let mut scene = Scene {
+        model,
+        pool: Pool::new(args.threads()),
+        seed: args.seed,
+        tokens: args.tokens,
+        prompt: args.prompt.clone(),
+    };
+
+    opening::stream(&mut story, &scene)?;
+    // From here on lengths are given, not found: no token ends a text, so that every run has the same work.
+    scene.model.config.eos_token_ids.clear();
+    opening::recall(&mut story);
+    step::four_requests(&mut story, &scene)?;
+    step::one_batch(&mut story, &scene)?;
+    let mixes = load::mixes(&scene);
+    mixes::counted(&mut story, &scene, &mixes);
+    let rate = mixes::raced(&mut story, &scene, &mixes)?;
+    mixes::fill(&mut story, &scene, &mixes)?;
+    let runs = waiting::short_ones(&mut story, &scene, rate)?;
+    first_token::added(&mut story, &scene, &runs)?;
+    alone::cross_talk(&mut story, &scene)?;
+    story.say(
+        "Every slot is as long as the longest text that may ever sit in it, and most of it stays empty: the same waste as padding, now in \
+         memory. And every text here is the likeliest one. How one token is chosen is lesson 09; how memory can follow the length of a text, \
+         lesson 10.",
+    );
+    story.finish()
+}

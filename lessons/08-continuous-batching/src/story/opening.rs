@@ -1,0 +1,160 @@
+//! The first screen: texts that grow side by side, and two questions on earlier lessons.
+
+use super::Scene;
+use super::columns::Columns;
+use continuous_batching::text::TextStreams;
+use continuous_batching::{Delivery, Event, FinishReason, SeqId, Status};
+use generation::candidates::visible;
+use lab::story::{Choice, Prediction, Story};
+use lab::term::Tone;
+use std::collections::BTreeMap;
+use training::TokenId;
+
+/// Slots of the opening: as many texts as fit beside each other.
+const SLOTS: usize = 3;
+
+/// Beginnings, and how many tokens each goes on for.
+const TEXTS: [(&str, usize); 6] = [
+    ("Once upon a time", 12),
+    ("The little dog", 36),
+    ("Tom and Lily", 8),
+    ("One day a bird", 16),
+    ("A boy had a ball", 14),
+    ("In the forest", 10),
+];
+
+/// Streams six texts through three slots.
+pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    let mut engine = scene.engine(SLOTS, scene.model.config.llama.max_seq_len);
+    let mut prompts: BTreeMap<SeqId, String> = BTreeMap::new();
+    for (index, (text, new_tokens)) in TEXTS.iter().enumerate() {
+        let text = match &scene.prompt {
+            Some(own) if index == 0 => own.as_str(),
+            _ => text,
+        };
+        let prompt = match &scene.model.tokenizer {
+            Some(_) => scene.model.encode_prompt(text)?,
+            None => scene.made_up_tokens(index, 4),
+        };
+        let most = scene.tokens.unwrap_or(*new_tokens);
+        let id = engine.submit(&prompt, most)?;
+        let shown = match &scene.model.tokenizer {
+            Some(_) => text.to_owned(),
+            None => prompt.iter().map(|token| format!("{} ", token.0)).collect(),
+        };
+        prompts.insert(id, shown);
+    }
+    story.say("");
+    story.say(format!(
+        "{} texts, {SLOTS} slots. Downwards is time; ▸ joins, ■ leaves.",
+        TEXTS.len()
+    ));
+    story.say("");
+    engine.start_trace();
+    let mut streams = scene.model.tokenizer.as_ref().map(TextStreams::new);
+    let mut columns = Columns::begin(story, SLOTS);
+    while !engine.is_idle() {
+        // What a step says, to be shown when it is known who sits where.
+        let mut pieces: Vec<(SeqId, String)> = Vec::new();
+        engine.step(&mut |event| {
+            let id = event.id();
+            match (&mut streams, &event) {
+                (Some(streams), event) => streams.push(event, &mut |id, text| {
+                    pieces.push((id, text.to_owned()));
+                    Delivery::Taken
+                }),
+                (None, Event::Token { token, .. }) => {
+                    pieces.push((id, format!(" {}", token.0)));
+                    Delivery::Taken
+                }
+                (None, Event::Finished { .. }) => Delivery::Taken,
+            }
+        })?;
+        let Some(step) = engine.trace().last() else {
+            break;
+        };
+        let slot_of = |id: SeqId| {
+            let seat = step.computed.iter().find(|seat| seat.id == id);
+            seat.and_then(|seat| seat.slot).map(|slot| slot.0)
+        };
+        let joined: Vec<(usize, String)> = (step.joined.iter())
+            .filter_map(|id| Some((slot_of(*id)?, prompts.get(id)?.clone())))
+            .collect();
+        if !joined.is_empty() {
+            columns.join(story, step.step as usize + 1, &joined);
+        }
+        for (id, text) in pieces {
+            if let Some(slot) = slot_of(id) {
+                columns.piece(slot, &text);
+            }
+        }
+        for (id, reason) in &step.finished {
+            if let Some(slot) = slot_of(*id) {
+                columns.leave(slot, mark(*reason));
+            }
+        }
+        columns.end_step(story);
+    }
+    columns.end_line(story);
+    let prefills = |seat: &&continuous_batching::trace::Seat| seat.status == Status::Prefilling;
+    let steps = engine.trace().iter();
+    story.values("steps", engine.num_steps());
+    story.values("prefills", steps.clone().flat_map(|s| &s.computed).filter(prefills).count());
+    story.values("trace", engine.trace());
+    story.say_as(
+        Tone::Dim,
+        format!(
+            "{} steps in all. A slot is empty for not even one step as long as somebody waits.",
+            engine.num_steps()
+        ),
+    );
+    Ok(())
+}
+
+/// How an end is shown.
+fn mark(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::Stop => "■",
+        FinishReason::Length => "■",
+        FinishReason::Context => "■ full",
+        FinishReason::Cancelled => "✗",
+    }
+}
+
+/// A token as a reader can see it; the number where the model has no tokenizer.
+pub fn piece(scene: &Scene, token: TokenId) -> String {
+    match &scene.model.tokenizer {
+        Some(tokenizer) => visible(tokenizer, token),
+        None => token.0.to_string(),
+    }
+}
+
+/// Two questions on earlier lessons.
+pub fn recall(story: &mut Story) {
+    story.step(
+        "Two questions from before",
+        "If you begin with this lesson, skip them with Enter; lesson 07's page has what you need.",
+    );
+    story.predict(Prediction {
+        id: "recall-batch",
+        question: "Lesson 07: why does a step of eight rows cost little more than a step of one?",
+        options: &[
+            Choice { text: "Eight threads compute one row each.", answer_to_wrong: Some("One row keeps all threads busy already: they share the weights out among them.") },
+            Choice { text: "The weights are read once for all eight.", answer_to_wrong: None },
+            Choice { text: "Seven of the rows are padding and are skipped.", answer_to_wrong: Some("Padding is computed in every matrix product. Only attention skips it.") },
+        ],
+        answer: 1,
+        because: "One row waits for memory. The arithmetic of seven more fits into that wait.",
+    });
+    story.predict(Prediction {
+        id: "recall-cache",
+        question: "Lesson 06: a text of 20 tokens is in the cache. What does the next step need, to say what follows token 21?",
+        options: &[
+            Choice { text: "all 21 tokens once more", answer_to_wrong: Some("Their keys and values are kept: nothing else of them is ever read.") },
+            Choice { text: "token 21 and its position", answer_to_wrong: None },
+            Choice { text: "the text of the answer so far", answer_to_wrong: Some("The model has no text. What it needs of the tokens before stands in the cache.") },
+        ],
+        answer: 1,
+        because: "One row at position 20, counted from 0, attends to what is stored and to itself. Whose row stands beside it in the batch means nothing to it.",
+    });
+}

@@ -1,0 +1,991 @@
+//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
+//! writes; `whole` at the end plays all of them together.
+
+use continuous_batching::{Request, SeqId, Status};
+use std::fmt::Debug;
+use training::TokenId;
+
+/// Compares anything, with both sides under each other.
+#[track_caller]
+fn expect<T: Debug + PartialEq<E>, E: Debug>(what: &str, found: T, expected: E) {
+    assert!(
+        found == expected,
+        "{what}\n  expected {expected:?}\n  found    {found:?}"
+    );
+}
+
+/// Token ids.
+fn ids(tokens: &[u32]) -> Vec<TokenId> {
+    tokens.iter().copied().map(TokenId).collect()
+}
+
+/// Plain numbers, for messages.
+fn plain(tokens: &[TokenId]) -> Vec<u32> {
+    tokens.iter().map(|token| token.0).collect()
+}
+
+/// A request that waits for up to 8 tokens.
+fn waiting(id: u64, prompt: &[u32]) -> Request {
+    Request::new(SeqId(id), &ids(prompt), 8, 64)
+}
+
+/// A request that runs: the first `num_computed` of its tokens are in memory.
+fn running(id: u64, prompt: &[u32], output: &[u32], num_computed: usize) -> Request {
+    let mut request = waiting(id, prompt);
+    request.output = ids(output);
+    request.num_computed = num_computed;
+    request.status = match num_computed {
+        0 => Status::Prefilling,
+        _ => Status::Decoding,
+    };
+    request
+}
+
+/// The options of a question in `course.toml`, and which of them it calls right.
+fn question(id: &str) -> (Vec<String>, usize) {
+    let course: toml::Table = include_str!("../course.toml").parse().unwrap();
+    let exercises = course["exercises"].as_array().unwrap();
+    let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
+    let exercise = exercise.unwrap_or_else(|| panic!("course.toml has no exercise {id}"));
+    let options = exercise["options"].as_array().unwrap().iter();
+    (
+        options.map(|o| o.as_str().unwrap().to_owned()).collect(),
+        exercise["answer"].as_integer().unwrap() as usize,
+    )
+}
+
+/// 08.1 The ragged batch: what running requests need computed, as flat rows.
+mod ex_08_1_ragged_batch {
+    use super::{expect, plain, running};
+    use continuous_batching::Request;
+    use continuous_batching::batch::Batch;
+    use continuous_batching::ragged::build_batch;
+
+    /// The batch of these requests, built over what an earlier step left behind.
+    fn built(requests: &[Request]) -> Batch {
+        let mut batch = Batch::default();
+        build_batch(requests, &mut batch);
+        batch
+    }
+
+    /// Whose rows begin where: (id, first_row, num_rows).
+    fn shares(batch: &Batch) -> Vec<(u64, usize, usize)> {
+        let share = |s: &continuous_batching::batch::BatchSequence| (s.id.0, s.first_row, s.num_rows);
+        batch.sequences.iter().map(share).collect()
+    }
+
+    #[test]
+    fn one_that_just_joined_brings_its_whole_prompt() {
+        let batch = built(&[running(1, &[50, 51, 52], &[], 0)]);
+        let what = "request 1 with prompt [50, 51, 52], nothing computed";
+        expect(&format!("{what}: tokens"), plain(&batch.tokens), [50, 51, 52]);
+        expect(&format!("{what}: positions"), &batch.positions[..], [0, 1, 2]);
+        expect(&format!("{what}: (id, first_row, num_rows)"), shares(&batch), [(1, 0, 3)]);
+    }
+
+    /// The keys and values of everything before it are in memory.
+    #[test]
+    fn one_that_decodes_brings_its_newest_token() {
+        let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 4)]);
+        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 4 of these computed";
+        expect(&format!("{what}: tokens"), plain(&batch.tokens), [61]);
+        expect(&format!("{what}: positions"), &batch.positions[..], [4]);
+    }
+
+    /// A row's position says which keys it may see and how far it is turned. Row 1 of the batch is not position 1 of its text.
+    #[test]
+    fn positions_count_within_a_sequence_not_within_the_batch() {
+        let requests = [
+            running(1, &[50, 51, 52], &[60], 3),
+            running(2, &[70, 71], &[], 0),
+        ];
+        expect(
+            "request 1 decodes position 3, request 2 brings a prompt of 2: positions",
+            &built(&requests).positions[..],
+            [3, 0, 1],
+        );
+    }
+
+    #[test]
+    fn first_row_counts_rows_not_requests() {
+        let requests = [
+            running(1, &[50, 51, 52], &[], 0),
+            running(2, &[70], &[71], 1),
+            running(3, &[80, 81], &[], 0),
+        ];
+        expect(
+            "requests 1, 2 and 3 bring 3, 1 and 2 rows: (id, first_row, num_rows)",
+            shares(&built(&requests)),
+            [(1, 0, 3), (2, 3, 1), (3, 4, 2)],
+        );
+    }
+
+    /// Lesson 07 would make this a rectangle of 2 x 4.
+    #[test]
+    fn nobody_is_padded_to_the_longest() {
+        let requests = [
+            running(1, &[50, 51, 52, 53], &[], 0),
+            running(2, &[70], &[71], 1),
+        ];
+        expect(
+            "request 1 brings 4 rows, request 2 brings 1: tokens",
+            plain(&built(&requests).tokens),
+            [50, 51, 52, 53, 71],
+        );
+    }
+
+    /// Two of five tokens are in memory, so three are to be computed: neither all nor one.
+    #[test]
+    fn whatever_is_not_in_memory_is_computed() {
+        let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 2)]);
+        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 2 of these computed";
+        expect(&format!("{what}: tokens"), plain(&batch.tokens), [52, 60, 61]);
+        expect(&format!("{what}: positions"), &batch.positions[..], [2, 3, 4]);
+    }
+
+    #[test]
+    fn everybody_wants_the_token_after_the_last_row() {
+        let requests = [running(1, &[50, 51], &[], 0), running(2, &[70], &[71], 1)];
+        let wants = built(&requests).sequences.iter().map(|s| s.wants_logits).collect::<Vec<_>>();
+        expect("requests 1 and 2: wants_logits", wants, [true, true]);
+    }
+
+    /// The batch of the step before is handed in, for its room.
+    #[test]
+    fn what_stood_in_the_batch_is_forgotten() {
+        let mut batch = Batch::default();
+        build_batch(&[running(1, &[50, 51], &[], 0)], &mut batch);
+        build_batch(&[running(1, &[50, 51], &[60], 2)], &mut batch);
+        expect(
+            "request 1 brings its prompt [50, 51], and in the next step 60: tokens of the second batch",
+            plain(&batch.tokens),
+            [60],
+        );
+        expect("the same: positions", &batch.positions[..], [2]);
+        expect("the same: (id, first_row, num_rows)", shares(&batch), [(1, 0, 1)]);
+        build_batch(&[], &mut batch);
+        assert!(batch.is_empty() && batch.sequences.is_empty(), "nobody runs\n  expected an empty batch\n  found    {batch:?}");
+    }
+}
+
+/// 08.2 Admit: who joins, first come first served.
+mod ex_08_2_admit {
+    use super::{expect, running, waiting};
+    use continuous_batching::admission::admit;
+    use continuous_batching::memory::{Admission, Memory};
+    use continuous_batching::queues::Queues;
+    use continuous_batching::{Request, SeqId, Status};
+
+    /// Memory of so many tokens, which a request holds as long as its prompt is: it refuses some and admits others.
+    struct Room {
+        tokens: usize,
+        held: Vec<(SeqId, usize)>,
+    }
+
+    impl Room {
+        fn of(tokens: usize) -> Room {
+            Room { tokens, held: Vec::new() }
+        }
+
+        fn holders(&self) -> Vec<u64> {
+            self.held.iter().map(|(id, _)| id.0).collect()
+        }
+    }
+
+    impl Memory for Room {
+        fn max_seq_len(&self) -> usize {
+            64
+        }
+
+        fn admit(&mut self, request: &mut Request) -> Admission {
+            let used: usize = self.held.iter().map(|(_, tokens)| tokens).sum();
+            if used + request.prompt.len() > self.tokens {
+                return Admission::NoRoom;
+            }
+            self.held.push((request.id, request.prompt.len()));
+            Admission::Admitted
+        }
+
+        fn release(&mut self, id: SeqId) -> bool {
+            let before = self.held.len();
+            self.held.retain(|(held, _)| *held != id);
+            self.held.len() < before
+        }
+
+        fn holds(&self, id: SeqId) -> bool {
+            self.held.iter().any(|(held, _)| *held == id)
+        }
+
+        fn num_holders(&self) -> usize {
+            self.held.len()
+        }
+
+        fn check_invariants(&self) {}
+    }
+
+    /// Queues in which requests wait with prompts of these lengths: ids from 1.
+    fn queue(prompts: &[usize]) -> Queues {
+        let mut queues = Queues::default();
+        let requests = prompts.iter().zip(1..);
+        queues.waiting.extend(requests.map(|(length, id)| waiting(id, &vec![9; *length])));
+        queues
+    }
+
+    fn in_order<'a>(requests: impl IntoIterator<Item = &'a Request>) -> Vec<u64> {
+        requests.into_iter().map(|request| request.id.0).collect()
+    }
+
+    #[test]
+    fn the_oldest_joins_first() {
+        let mut queues = queue(&[1, 1, 1]);
+        let joined = admit(&mut queues, &mut Room::of(64), 1);
+        let what = "1, 2 and 3 wait, one may run";
+        expect(&format!("{what}: runs"), in_order(&queues.running), [1]);
+        expect(&format!("{what}: wait"), in_order(&queues.waiting), [2, 3]);
+        expect(&format!("{what}: how many joined"), joined, 1usize);
+    }
+
+    /// Four places, three who wait: all of them join now, not one a step.
+    #[test]
+    fn as_many_join_as_there_is_room_for() {
+        let mut queues = queue(&[1, 1, 1]);
+        let joined = admit(&mut queues, &mut Room::of(64), 4);
+        expect("1, 2 and 3 wait, four may run: run", in_order(&queues.running), [1, 2, 3]);
+        expect("the same: how many joined", joined, 3usize);
+    }
+
+    /// A static batch would let nobody in before its last one is done.
+    #[test]
+    fn those_who_run_keep_nobody_out() {
+        let mut queues = queue(&[1, 1]);
+        queues.running.push(running(7, &[9], &[9], 1));
+        admit(&mut queues, &mut Room::of(64), 2);
+        expect(
+            "7 runs, 1 and 2 wait, two may run: run, in order of joining",
+            in_order(&queues.running),
+            [7, 1],
+        );
+    }
+
+    #[test]
+    fn no_more_run_than_may() {
+        let mut queues = queue(&[1]);
+        queues.running.extend([running(7, &[9], &[9], 1), running(8, &[9], &[9], 1)]);
+        let joined = admit(&mut queues, &mut Room::of(64), 2);
+        expect(
+            "7 and 8 run, 1 waits, two may run, memory has room: run",
+            in_order(&queues.running),
+            [7, 8],
+        );
+        expect("the same: how many joined", joined, 0usize);
+    }
+
+    /// Memory that was reserved for somebody who does not join is lost: nobody will give it back.
+    #[test]
+    fn memory_is_held_by_those_who_run_and_by_nobody_else() {
+        let mut room = Room::of(64);
+        let mut queues = queue(&[1, 1, 1]);
+        admit(&mut queues, &mut room, 2);
+        expect(
+            "1, 2 and 3 wait, two may run: who holds memory",
+            room.holders(),
+            [1, 2],
+        );
+    }
+
+    /// Request 1 needs 5, request 2 would fit. If it went first, and the next small one after it, 1 would wait for ever.
+    #[test]
+    fn nobody_overtakes_the_one_who_finds_no_room() {
+        let mut queues = queue(&[5, 2]);
+        let joined = admit(&mut queues, &mut Room::of(3), 4);
+        let what = "memory for 3 tokens; request 1 needs 5, request 2 needs 2";
+        expect(&format!("{what}: run"), in_order(&queues.running), Vec::<u64>::new());
+        expect(&format!("{what}: wait"), in_order(&queues.waiting), [1, 2]);
+        expect(&format!("{what}: how many joined"), joined, 0usize);
+    }
+
+    /// What is known of it until its prompt is computed.
+    #[test]
+    fn who_joins_is_prefilling() {
+        let mut queues = queue(&[1, 1]);
+        admit(&mut queues, &mut Room::of(64), 1);
+        let status = |request: Option<&Request>| request.map(|request| request.status);
+        expect("1 joined: its status", status(queues.running.first()), Some(Status::Prefilling));
+        expect("2 waits: its status", status(queues.waiting.front()), Some(Status::Waiting));
+    }
+
+    #[test]
+    fn where_nobody_waits_nothing_happens() {
+        let mut queues = queue(&[]);
+        queues.running.push(running(7, &[9], &[9], 1));
+        expect("7 runs, nobody waits: how many joined", admit(&mut queues, &mut Room::of(64), 2), 0usize);
+        expect("7 runs, nobody waits: its status", queues.running[0].status, Status::Decoding);
+    }
+}
+
+/// 08.3 Recycle: a slot goes back to the free list.
+mod ex_08_3_recycle {
+    use super::expect;
+    use continuous_batching::SeqId;
+    use continuous_batching::recycle::recycle;
+    use continuous_batching::slots::{Slot, SlotId};
+
+    fn held(owner: u64) -> Slot {
+        Slot::Held { owner: SeqId(owner), len: 3 }
+    }
+
+    fn free(next: Option<usize>) -> Slot {
+        Slot::Free { next: next.map(SlotId) }
+    }
+
+    /// The slots on the free list, first one first; at most eight, so that a circle ends.
+    fn on_the_list(slots: &[Slot], first_free: Option<SlotId>) -> Vec<usize> {
+        let next = |slot: &SlotId| match slots[slot.0] {
+            Slot::Free { next } => next,
+            Slot::Held { .. } => None,
+        };
+        std::iter::successors(first_free, next).map(|slot| slot.0).take(8).collect()
+    }
+
+    #[test]
+    fn a_slot_that_is_given_back_is_free() {
+        let (mut slots, mut first_free) = ([held(7)], None);
+        let given_back = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
+        let what = "one slot, held by 7, and 7 gives it back";
+        expect(&format!("{what}: returned"), given_back, true);
+        expect(&format!("{what}: slot 0"), slots[0], free(None));
+        expect(&format!("{what}: first_free"), first_free, Some(SlotId(0)));
+    }
+
+    /// The list is a chain: whoever writes a new first one must hang the old one behind it.
+    #[test]
+    fn those_on_the_list_stay_on_it() {
+        let (mut slots, mut first_free) = ([held(7), free(None), free(Some(1))], Some(SlotId(2)));
+        recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
+        expect(
+            "2 and 1 are free, in this order, and 0 is given back: the free list",
+            on_the_list(&slots, first_free),
+            [0, 2, 1],
+        );
+    }
+
+    /// Twice on the list, and two requests would get it.
+    #[test]
+    fn a_second_release_changes_nothing() {
+        let (mut slots, mut first_free) = ([held(7), free(None)], Some(SlotId(1)));
+        recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
+        let again = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
+        expect("7 gives slot 0 back a second time: returned", again, false);
+        expect(
+            "slot 1 is free, and slot 0 is given back twice: the free list",
+            on_the_list(&slots, first_free),
+            [0, 1],
+        );
+    }
+
+    /// 7 left, 9 sits there now, and a late cancel of 7 arrives.
+    #[test]
+    fn the_next_owner_keeps_the_slot() {
+        let (mut slots, mut first_free) = ([held(9), free(None)], Some(SlotId(1)));
+        let given_back = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
+        expect("slot 0 is held by 9, and 7 gives it back: returned", given_back, false);
+        expect("the same: slot 0", slots[0], held(9));
+        expect("the same: the free list", on_the_list(&slots, first_free), [1]);
+    }
+
+    #[test]
+    fn the_others_are_left_alone() {
+        let (mut slots, mut first_free) = ([held(4), held(7), held(5)], None);
+        recycle(&mut slots, &mut first_free, SlotId(1), SeqId(7));
+        expect("4, 7 and 5 hold slots 0 to 2, and 7 leaves: slots 0 and 2", [slots[0], slots[2]], [held(4), held(5)]);
+    }
+}
+
+/// 08.4 One step: schedule, forward, choose, publish. The engine here has a scheduler, a memory and a model of its own.
+mod ex_08_4_step {
+    use super::{expect, ids};
+    use continuous_batching::batch::{Batch, BatchSequence};
+    use continuous_batching::queues::Queues;
+    use continuous_batching::step::step;
+    use continuous_batching::{
+        Admission, Delivery, Engine, EngineError, EngineLimits, Event, Memory, Request, Runner,
+        SeqId, Status,
+    };
+
+    /// Who holds memory; there is always room.
+    #[derive(Default)]
+    struct Holders(Vec<SeqId>);
+
+    impl Memory for Holders {
+        fn max_seq_len(&self) -> usize {
+            32
+        }
+
+        fn admit(&mut self, request: &mut Request) -> Admission {
+            self.0.push(request.id);
+            Admission::Admitted
+        }
+
+        fn release(&mut self, id: SeqId) -> bool {
+            let before = self.0.len();
+            self.0.retain(|holder| *holder != id);
+            self.0.len() < before
+        }
+
+        fn holds(&self, id: SeqId) -> bool {
+            self.0.contains(&id)
+        }
+
+        fn num_holders(&self) -> usize {
+            self.0.len()
+        }
+
+        fn check_invariants(&self) {}
+    }
+
+    /// Everybody who waits joins at once; each brings what is not computed.
+    fn everybody(queues: &mut Queues, memory: &mut Holders, _: &EngineLimits, batch: &mut Batch) -> usize {
+        let joined = queues.waiting.len();
+        for mut request in std::mem::take(&mut queues.waiting) {
+            let _ = memory.admit(&mut request);
+            request.status = Status::Prefilling;
+            queues.running.push(request);
+        }
+        batch.clear();
+        for request in &queues.running {
+            let first_row = batch.tokens.len();
+            for (position, token) in request.tokens().enumerate().skip(request.num_computed) {
+                batch.tokens.push(token);
+                batch.positions.push(position);
+            }
+            batch.sequences.push(BatchSequence {
+                id: request.id,
+                first_row,
+                num_rows: batch.tokens.len() - first_row,
+                wants_logits: true,
+            });
+        }
+        joined
+    }
+
+    /// A model that counts: after token n it says n + 1. It notes its calls, and may do something else meanwhile.
+    struct Successor {
+        /// Sequences of each call.
+        calls: Vec<usize>,
+        /// What happens while it computes.
+        meanwhile: Box<dyn FnMut()>,
+        /// Whose logits are no numbers.
+        broken: Option<SeqId>,
+        logits: Vec<f32>,
+    }
+
+    const VOCAB: usize = 32;
+
+    impl Runner<Holders> for Successor {
+        fn forward(&mut self, _: &mut Holders, batch: &Batch) -> Result<&mut [f32], EngineError> {
+            self.calls.push(batch.sequences.len());
+            (self.meanwhile)();
+            self.logits.clear();
+            for sequence in batch.sampling() {
+                let says = batch.tokens[sequence.last_row()].index() + 1;
+                let row = self.logits.len();
+                self.logits.resize(row + VOCAB, 0.0);
+                self.logits[row + says] = 1.0;
+                if self.broken == Some(sequence.id) {
+                    self.logits[row..].fill(f32::NAN);
+                }
+            }
+            Ok(&mut self.logits)
+        }
+    }
+
+    type TestEngine = Engine<Successor, Holders>;
+
+    /// An engine with requests of these prompts and lengths, ids from 0. Token 30 ends a text.
+    fn engine(requests: &[(&[u32], usize)]) -> TestEngine {
+        let limits = EngineLimits {
+            max_running: 4,
+            max_new_tokens: 16,
+            max_seq_len: 32,
+            vocab_size: VOCAB,
+            end_of_text: ids(&[30]),
+        };
+        let runner = Successor {
+            calls: Vec::new(),
+            meanwhile: Box::new(|| {}),
+            broken: None,
+            logits: Vec::new(),
+        };
+        let engine = Engine::new(runner, Holders::default(), limits);
+        let mut engine = engine.with_scheduler(Box::new(everybody));
+        for (prompt, new_tokens) in requests {
+            engine.submit(&ids(prompt), *new_tokens).unwrap();
+        }
+        engine
+    }
+
+    /// An event in words.
+    fn told(event: &Event<'_>) -> String {
+        match event {
+            Event::Token { id, token } => format!("{id} says {}", token.0),
+            Event::Finished { id, reason, .. } => format!("{id} ends: {reason:?}"),
+        }
+    }
+
+    /// One step; what it told.
+    #[track_caller]
+    fn stepped(engine: &mut TestEngine) -> Vec<String> {
+        let mut heard = Vec::new();
+        let done = step(engine, &mut |event| {
+            heard.push(told(&event));
+            Delivery::Taken
+        });
+        done.unwrap_or_else(|error| panic!("step returned an error: {error}"));
+        heard
+    }
+
+    #[test]
+    fn one_request_gets_one_token_a_step() {
+        let mut engine = engine(&[(&[5, 6], 3)]);
+        let what = "a model that says n + 1 after n, request 0 with prompt [5, 6]";
+        expect(&format!("{what}: first step"), stepped(&mut engine), ["0 says 7"]);
+        expect(&format!("{what}: second step"), stepped(&mut engine), ["0 says 8"]);
+    }
+
+    /// Row i of the logits belongs to the i-th request, however many rows of the batch each has.
+    #[test]
+    fn each_one_gets_the_token_of_its_own_row() {
+        let mut engine = engine(&[(&[1, 2, 3], 4), (&[10], 4), (&[20, 21], 4)]);
+        expect(
+            "prompts [1, 2, 3], [10] and [20, 21] in one step",
+            stepped(&mut engine),
+            ["0 says 4", "1 says 11", "2 says 22"],
+        );
+    }
+
+    #[test]
+    fn one_pass_serves_everybody() {
+        let mut engine = engine(&[(&[1], 4), (&[10], 4), (&[20], 4)]);
+        stepped(&mut engine);
+        expect(
+            "three requests, one step: calls of the model, by the sequences of each",
+            engine.runner.calls,
+            [3],
+        );
+    }
+
+    /// Whoever was submitted before the step is in it.
+    #[test]
+    fn the_schedule_comes_before_the_pass() {
+        let mut engine = engine(&[(&[1], 4)]);
+        stepped(&mut engine);
+        engine.submit(&ids(&[10, 11]), 4).unwrap();
+        expect(
+            "0 runs, 1 is submitted: the next step",
+            stepped(&mut engine),
+            ["0 says 3", "1 says 12"],
+        );
+    }
+
+    /// Its last token and its end come in the same step, and nothing of it is left for the next one.
+    #[test]
+    fn who_ends_gives_its_place_back_in_the_same_step() {
+        let mut engine = engine(&[(&[1], 1), (&[10], 4)]);
+        expect(
+            "request 0 wants one token, request 1 four: first step",
+            stepped(&mut engine),
+            ["0 says 2", "1 says 11", "0 ends: Length"],
+        );
+        let running: Vec<u64> = engine.queues.running.iter().map(|request| request.id.0).collect();
+        expect("after the step: run", running, [1]);
+        expect("after the step: hold memory", &engine.memory.0[..], [SeqId(1)]);
+    }
+
+    /// The model says 30 after 29, and 30 ends a text.
+    #[test]
+    fn the_end_of_a_text_is_told_as_an_end() {
+        let mut engine = engine(&[(&[28], 4)]);
+        expect("the model says 29: first step", stepped(&mut engine), ["0 says 29"]);
+        expect(
+            "the model says 30, which ends a text: second step",
+            stepped(&mut engine),
+            ["0 ends: Stop"],
+        );
+    }
+
+    #[test]
+    fn who_is_cancelled_while_the_model_computes_gets_no_token() {
+        let mut engine = engine(&[(&[1], 4), (&[10], 4)]);
+        let canceller = engine.canceller();
+        engine.runner.meanwhile = Box::new(move || canceller.cancel(SeqId(0)));
+        expect(
+            "request 0 is cancelled while the model computes for 0 and 1: this step",
+            stepped(&mut engine),
+            ["1 says 11", "0 ends: Cancelled"],
+        );
+        expect("the same: hold memory after it", &engine.memory.0[..], [SeqId(1)]);
+    }
+
+    #[test]
+    fn a_receiver_that_is_gone_ends_only_its_own_request() {
+        let mut engine = engine(&[(&[1], 4), (&[10], 4)]);
+        let mut heard = Vec::new();
+        let done = step(&mut engine, &mut |event| {
+            heard.push(told(&event));
+            match event.id() {
+                SeqId(0) => Delivery::ReceiverGone,
+                _ => Delivery::Taken,
+            }
+        });
+        assert!(done.is_ok(), "nobody takes the token of request 0\n  expected a step that goes on\n  found    {done:?}");
+        expect(
+            "nobody takes the token of request 0: this step",
+            heard,
+            ["0 says 2", "1 says 11", "0 ends: Cancelled"],
+        );
+        expect("the next step", stepped(&mut engine), ["1 says 12"]);
+    }
+
+    /// A step that fails can be tried again, so it may not have told anybody anything.
+    #[test]
+    fn a_failed_choice_publishes_nothing() {
+        let mut engine = engine(&[(&[1], 4), (&[10], 4)]);
+        engine.runner.broken = Some(SeqId(1));
+        let mut heard = Vec::new();
+        let done = step(&mut engine, &mut |event| {
+            heard.push(told(&event));
+            Delivery::Taken
+        });
+        let is_choice = matches!(done, Err(EngineError::Choose { id: SeqId(1), .. }));
+        assert!(is_choice, "the logits of request 1 are no numbers\n  expected an error that names request 1\n  found    {done:?}");
+        expect("the same: what was told", heard, Vec::<String>::new());
+        let outputs: Vec<usize> = engine.queues.running.iter().map(|r| r.output.len()).collect();
+        expect("the same: tokens of both outputs", outputs, [0, 0]);
+        engine.runner.broken = None;
+        expect(
+            "the same step tried again, with numbers",
+            stepped(&mut engine),
+            ["0 says 2", "1 says 11"],
+        );
+    }
+
+    /// A request that wants no token is over when it is submitted. Its end is told by the next step, though that step computes nothing.
+    #[test]
+    fn ends_are_told_even_when_nothing_is_computed() {
+        let mut engine = engine(&[(&[1], 0)]);
+        expect(
+            "request 0 wants no token, nobody else is there: this step",
+            stepped(&mut engine),
+            ["0 ends: Length"],
+        );
+        expect("the next step", stepped(&mut engine), Vec::<String>::new());
+    }
+}
+
+/// 08.5 A test of cancellation: it passes the right engine and finds out each careless one.
+mod ex_08_5_cancellation {
+    use continuous_batching::cancellation::test_cancellation;
+    use continuous_batching::careless::{CARELESS, correct};
+
+    /// Careless engines that the test must find out, by what they do.
+    #[track_caller]
+    fn finds_out(faults: &[&str]) {
+        let unseen: Vec<&str> = faults
+            .iter()
+            .filter(|fault| {
+                let careless = CARELESS.iter().find(|(what, _)| what == *fault);
+                let (_, make) = careless.unwrap_or_else(|| panic!("no careless engine that {fault}"));
+                test_cancellation(make).is_ok()
+            })
+            .copied()
+            .collect();
+        assert!(
+            unseen.is_empty(),
+            "test_cancellation returns Ok for the engine that {}",
+            unseen.join(", and for the one that ")
+        );
+    }
+
+    #[test]
+    fn the_right_engine_passes() {
+        let seen = test_cancellation(&correct);
+        assert!(seen.is_ok(), "the right engine\n  expected Ok\n  found    {seen:?}");
+    }
+
+    #[test]
+    fn a_cancel_in_the_queue_is_tried() {
+        finds_out(&[
+            "leaves a cancelled request in the queue",
+            "lets the last of the queue take the place of the one that left it",
+        ]);
+    }
+
+    #[test]
+    fn a_cancel_too_many_is_tried() {
+        finds_out(&[
+            "gives the slot back once more at a second cancel",
+            "gives back the slot of a request that is done, whoever sits there now",
+        ]);
+    }
+
+    #[test]
+    fn a_cancel_during_a_step_is_tried() {
+        finds_out(&[
+            "keeps the slot of a request that is cancelled in its first step",
+            "hands out the token of a request that was cancelled during the step",
+            "gives the slot back twice when the cancel comes during the last step",
+        ]);
+    }
+
+    #[test]
+    fn the_others_are_looked_at() {
+        finds_out(&["does not give the slot back", "gives the slot back and writes on"]);
+    }
+
+    /// No engine was left out above.
+    #[test]
+    fn every_careless_engine_is_found_out() {
+        finds_out(&CARELESS.map(|(what, _)| what));
+    }
+}
+
+/// 08.6 Eleven steps or eight: lesson 07's plan, and slots that are refilled by hand.
+mod ex_08_6_steps {
+    use super::{expect, question};
+    use static_batching::plan::{StepRequest, static_plan};
+
+    const LENGTHS: [usize; 4] = [2, 8, 3, 3];
+
+    /// Steps on two slots where each request takes the slot that is free first, in the step after it became free.
+    fn refilled() -> usize {
+        let mut busy_until = [0; 2];
+        for length in LENGTHS {
+            *busy_until.iter_mut().min().unwrap() += length;
+        }
+        busy_until.into_iter().max().unwrap()
+    }
+
+    #[test]
+    fn refilled_slots_take_as_many_steps_as_the_answer_says() {
+        let (options, answer) = question("08.6");
+        expect("the right option", options[answer].as_str(), refilled().to_string());
+    }
+
+    /// One after the other, and two at a time in batches with a wait window of zero.
+    #[test]
+    fn the_wrong_options_are_the_wrong_ideas() {
+        let request = |new_tokens| StepRequest {
+            arrives: 0,
+            prompt_tokens: 4,
+            new_tokens,
+        };
+        let batches = static_plan(&LENGTHS.map(request), 2).steps();
+        let (options, _) = question("08.6");
+        let one_by_one: usize = LENGTHS.iter().sum();
+        expect(
+            "the first two options",
+            &options[..2],
+            [one_by_one.to_string(), batches.to_string()],
+        );
+    }
+}
+
+/// 08.7 What mixed lengths cost a static batch: by formula and by lesson 07's plan over many drawn lengths.
+mod ex_08_7_gain {
+    use super::question;
+    use static_batching::plan::{StepRequest, static_plan};
+    use static_batching::workload::{Lengths, Pace, arrivals};
+
+    /// Steps of static batches over steps in which every slot works, for lengths of this kind.
+    fn counted(lengths: &Lengths, batch_size: usize) -> f64 {
+        let drawn = arrivals(1, 40_000, lengths, &Pace::AtOnce);
+        let requests: Vec<StepRequest> = drawn
+            .iter()
+            .map(|arrival| StepRequest {
+                arrives: 0,
+                prompt_tokens: arrival.prompt_tokens,
+                new_tokens: arrival.new_tokens,
+            })
+            .collect();
+        let tokens: usize = drawn.iter().map(|arrival| arrival.new_tokens).sum();
+        static_plan(&requests, batch_size).steps() as f64 / (tokens as f64 / batch_size as f64)
+    }
+
+    fn harmonic(n: usize) -> f64 {
+        (1..=n).map(|i| 1.0 / i as f64).sum()
+    }
+
+    #[test]
+    fn the_gain_of_exponential_lengths_is_a_harmonic_sum() {
+        let exponential = Lengths::exponential(4, 40.0, 100_000);
+        for batch_size in [5, 8, 32] {
+            let (expected, found) = (harmonic(batch_size), counted(&exponential, batch_size));
+            assert!(
+                (found / expected - 1.0).abs() < 0.03,
+                "batch {batch_size}: 1 + 1/2 + … = {expected:.2}, counted {found:.2}"
+            );
+        }
+        let (options, answer) = question("08.7");
+        assert_eq!(options[answer], format!("{:.1} times", harmonic(8)));
+    }
+
+    #[test]
+    fn equal_lengths_have_nothing_to_gain() {
+        assert_eq!(counted(&Lengths::equal(4, 40), 8), 1.0);
+    }
+}
+
+/// 08.8 One request alone: lesson 06's loop and a request's own life have as many passes.
+mod ex_08_8_alone {
+    use super::{expect, ids, question};
+    use continuous_batching::{EngineLimits, Request, SeqId};
+    use generation::Limits;
+    use training::TokenId;
+
+    #[test]
+    fn an_answer_takes_as_many_steps_as_it_has_tokens() {
+        let prompt = ids(&[1; 12]);
+        let limits = EngineLimits {
+            max_running: 8,
+            max_new_tokens: 64,
+            max_seq_len: 512,
+            vocab_size: 8,
+            end_of_text: Vec::new(),
+        };
+        let mut request = Request::new(SeqId(0), &prompt, 64, 512);
+        let mut steps = 0;
+        while !request.is_finished() {
+            request.accept(TokenId(1), &limits);
+            steps += 1;
+        }
+        let mut passes = 0;
+        let alone = Limits {
+            max_new_tokens: 64,
+            max_seq_len: 512,
+            end_of_text: Vec::new(),
+        };
+        let next = &mut |_: &[TokenId]| {
+            passes += 1;
+            Ok(TokenId(1))
+        };
+        kv_cache::generate::generate(&prompt, &alone, next, &mut |_| {}).unwrap();
+        expect("steps of a request, and passes of lesson 06's loop", steps, passes);
+        let (options, answer) = question("08.8");
+        expect("the right option", options[answer].as_str(), steps.to_string());
+        expect("nobody halves it by eight slots", &options[0], (steps / 8).to_string());
+    }
+}
+
+/// 08.9 Who calls the model: one pass over a batch of eight gives eight tokens, the same ones as eight passes.
+mod ex_08_9_one_loop {
+    use super::{expect, ids, question};
+    use continuous_batching::batch::{Batch, BatchSequence};
+    use continuous_batching::model_runner::ModelRunner;
+    use continuous_batching::{Memory, Request, Runner, SeqId, SlotCache};
+    use generation::Model;
+    use generation::generate::greedy;
+    use layout::pool::Pool;
+    use training::TokenId;
+
+    /// Prompts of one to eight tokens as one batch.
+    fn batch_of(prompts: &[Vec<TokenId>]) -> Batch {
+        let mut batch = Batch::default();
+        for (prompt, id) in prompts.iter().zip(0..) {
+            batch.sequences.push(BatchSequence {
+                id: SeqId(id),
+                first_row: batch.tokens.len(),
+                num_rows: prompt.len(),
+                wants_logits: true,
+            });
+            batch.tokens.extend(prompt);
+            batch.positions.extend(0..prompt.len());
+        }
+        batch
+    }
+
+    #[test]
+    fn one_call_serves_eight_requests() {
+        let model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
+        let pool = Pool::new(2);
+        let prompts: Vec<Vec<TokenId>> = (1..=8u32)
+            .map(|length| ids(&(0..length).map(|i| 7 * i + length).collect::<Vec<_>>()))
+            .collect();
+        let mut runner = ModelRunner::new(&model, &pool, 8, 16);
+        let mut cache = SlotCache::new(&model.config.llama, 8, 16);
+        for (prompt, id) in prompts.iter().zip(0..) {
+            let mut request = Request::new(SeqId(id), prompt, 4, 16);
+            let _ = cache.admit(&mut request);
+        }
+        let logits = runner.forward(&mut cache, &batch_of(&prompts)).unwrap();
+        let rows = logits.chunks_exact(model.config.llama.vocab_size);
+        let together: Vec<TokenId> = rows.map(|row| greedy(row).unwrap()).collect();
+        let mut state = generation::State::new(&model.config, 8);
+        let alone: Vec<TokenId> = prompts
+            .iter()
+            .map(|prompt| greedy(model.forward(&mut state, &pool, prompt).unwrap()).unwrap())
+            .collect();
+        expect("one call for eight requests: their tokens", together, alone);
+        let (options, answer) = question("08.9");
+        expect("the right option", options[answer].as_str(), 1.to_string());
+    }
+}
+
+/// All of them together.
+mod whole {
+    use super::{expect, ids};
+    use continuous_batching::model_runner::ModelRunner;
+    use continuous_batching::runner::NoModel;
+    use continuous_batching::{Delivery, Engine, EngineLimits, Event, Memory, SlotCache, Slots};
+    use generation::Model;
+    use layout::pool::Pool;
+    use std::collections::BTreeMap;
+
+    /// Lengths 2, 8, 3 and 3 on two slots: eight steps, and every place is full until nobody waits.
+    #[test]
+    fn four_requests_on_two_slots_take_eight_steps() {
+        let limits = EngineLimits {
+            max_running: 2,
+            max_new_tokens: 64,
+            max_seq_len: 64,
+            vocab_size: 4,
+            end_of_text: Vec::new(),
+        };
+        let mut engine = Engine::new(NoModel::new(4), Slots::new(2, 64), limits);
+        engine.start_trace();
+        for length in [2, 8, 3, 3] {
+            engine.submit(&ids(&[1, 2]), length).unwrap();
+        }
+        engine.run(&mut |_| Delivery::Taken).unwrap();
+        expect("steps for lengths 2, 8, 3, 3 on two slots", engine.num_steps(), 8u64);
+        let running: Vec<usize> = engine.trace().iter().map(|step| step.computed.len()).collect();
+        expect("requests in each step", running, vec![2; 8]);
+        expect("slots held at the end", engine.memory.num_holders(), 0usize);
+    }
+
+    /// The tokens were computed by `transformers`, one prompt at a time; here all prompts share two slots.
+    #[test]
+    fn a_small_model_answers_many_as_the_reference_answers_each() {
+        let golden = fixtures::golden("some-kv-tied-bf16");
+        let mut model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
+        model.config.eos_token_ids.clear();
+        let (pool, capacity) = (Pool::new(2), model.config.llama.max_seq_len);
+        let runner = ModelRunner::new(&model, &pool, 2, capacity);
+        let cache = SlotCache::new(&model.config.llama, 2, capacity);
+        let mut engine = Engine::new(runner, cache, EngineLimits::of_model(&model.config, 2));
+        let mut expected = BTreeMap::new();
+        for case in &golden.cases {
+            let id = engine.submit(&ids(&case.prompt_tokens), case.greedy_tokens.len()).unwrap();
+            expected.insert(id, (&case.name, ids(&case.greedy_tokens)));
+        }
+        engine
+            .run(&mut |event| {
+                if let Event::Finished { id, output, .. } = event {
+                    let (name, tokens) = &expected[&id];
+                    expect(&format!("{}, prompt {name:?}", golden.model), output, tokens.as_slice());
+                }
+                Delivery::Taken
+            })
+            .unwrap();
+        engine.check_invariants();
+    }
+}
