@@ -2,7 +2,7 @@
 //!
 //! A copy is the lesson's `src` under another package name; its tests are the lesson's own files. Everything else is the root's: versions,
 //! profiles, lock file, target folder, and the crates below the lesson, which are built once for all copies. So a fault costs one build of
-//! the lesson's library and of one test program. A copy is compiled with little optimisation, because its time goes into compiling:
+//! the lesson's library and of one test program. A copy is compiled without optimisation, because its time goes into compiling:
 //! the kernels that take time are in the crates below.
 
 use std::path::{Path, PathBuf};

@@ -52,7 +52,7 @@ pub fn workspace(course: &Course, mut root: Table, copies: &[Copy]) -> Table {
     packages.retain(|name, _| lessons.iter().all(|lesson| lesson != name));
     for name in names {
         let quick = Table::from_iter([
-            ("opt-level".to_owned(), Value::Integer(1)),
+            ("opt-level".to_owned(), Value::Integer(0)),
             ("debug".to_owned(), Value::Boolean(false)),
         ]);
         packages.insert(name.to_owned(), Value::Table(quick));

@@ -64,6 +64,8 @@ pub struct Found {
     pub file: String,
     /// The test program and the filter that should catch it: `oracle some_name`.
     pub test: String,
+    /// Its row in the table of the lesson's page.
+    pub row: String,
     /// What became of it.
     #[serde(flatten)]
     pub verdict: Verdict,
@@ -135,12 +137,10 @@ fn plans(course: &Course, numbers: &[String]) -> Result<Vec<Plan>, CourseError> 
 
 /// The outcome as a page: a table of faults, then what is wrong.
 pub fn render(outcome: &Outcome, page: &Page) -> String {
-    let ids = outcome.faults.iter().map(|found| found.id.len());
-    let columns = [6, 6, ids.max().unwrap_or(0).clamp(5, 26)];
-    let at = columns.iter().sum::<usize>() + 2 * columns.len();
-    let header = ["caught", "lesson", "fault"];
-    let told = "what is wrong, and which test says so";
-    let mut out = page.paint(Tone::Dim, &page.columns(&header, &columns, told, at));
+    const WIDTHS: [usize; 2] = [6, 2];
+    const AT: usize = 12;
+    let told = "the fault, what is wrong, and the test that says so";
+    let mut out = page.paint(Tone::Dim, &page.columns(&["caught", ""], &WIDTHS, told, AT));
     for found in &outcome.faults {
         let (tone, word, said) = match &found.verdict {
             Verdict::Caught { by, .. } => (Tone::Good, "yes", by[0].clone()),
@@ -151,11 +151,14 @@ pub fn render(outcome: &Outcome, page: &Page) -> String {
             }
             Verdict::Untried { problem } => (Tone::Bad, "-", problem.clone()),
         };
-        let cells = [word, &found.lesson, &found.id];
-        let text = format!("{}\n{said}", found.what);
-        out += &page.paint(tone, &page.columns(&cells, &columns, &text, at));
+        out += &page.paint(
+            tone,
+            &page.columns(&[word, &found.lesson], &WIDTHS, &found.id, AT),
+        );
+        out += &page.indented(&format!("{}\n{said}", found.what), AT);
     }
     for problem in &outcome.problems {
+        out += "\n";
         out += &page.paint(Tone::Bad, &page.text(problem));
     }
     let (caught, all) = (outcome.num_caught(), outcome.faults.len());

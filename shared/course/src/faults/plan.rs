@@ -3,7 +3,7 @@
 //! ```toml
 //! [[faults]]
 //! id = "mask-off-by-one"                          # small letters, digits and dashes
-//! what = "a row sees the position after its own"  # also a line of the table in the lesson's README
+//! what = "a row sees the position after its own"  # stands in the table of the lesson's README
 //! file = "src/forward.rs"                         # in the lesson's folder
 //! find = "position + 1"                           # stands exactly once in that file
 //! replace = "position + 2"
@@ -153,19 +153,30 @@ impl Plan {
         }
     }
 
-    /// The faults that the lesson's page does not tell of.
-    pub fn untold(&self) -> Vec<String> {
+    /// The fault's line in the table of the lesson's page.
+    pub fn row(&self, fault: &Fault) -> String {
+        let filter = match fault.filter.as_str() {
+            "" => String::new(),
+            filter => format!(" `{filter}`"),
+        };
+        let file = fault.file.display().to_string().replace('\\', "/");
+        format!("| {} | `{file}` | `{}`{filter} |", fault.what, fault.test)
+    }
+
+    /// What the lesson's page lacks, in a sentence.
+    pub fn untold(&self) -> Option<String> {
         let page = std::fs::read_to_string(self.lesson.join("README.md")).unwrap_or_default();
-        let is_untold = |fault: &&Fault| !page.contains(&fault.what);
+        let is_untold = |fault: &&Fault| !page.contains(&self.row(fault));
         let untold = self.faults.iter().filter(is_untold);
-        untold
-            .map(|fault| {
-                format!(
-                    "{}/README.md does not tell of the fault {}: expected {:?} in its table",
-                    self.shown, fault.id, fault.what
-                )
-            })
-            .collect()
+        let ids: Vec<&str> = untold.map(|fault| fault.id.as_str()).collect();
+        (!ids.is_empty()).then(|| {
+            format!(
+                "{}/README.md: its table of planted faults lacks {} (`cargo course faults {} --json` gives each row)",
+                self.shown,
+                ids.join(", "),
+                self.number
+            )
+        })
     }
 }
 

@@ -39,6 +39,7 @@ pub fn all(plan: &Plan, copies: &[Copy], built: &BuiltTests) -> Result<Vec<Found
             what: fault.what.clone(),
             file: format!("{}/{}", plan.shown, fault.file.display()),
             test: format!("{} {}", fault.test, fault.filter).trim().to_owned(),
+            row: plan.row(fault),
             verdict,
         });
     }

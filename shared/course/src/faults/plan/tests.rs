@@ -61,9 +61,11 @@ fn a_list_that_says_too_little_is_refused() {
 }
 
 #[test]
-fn the_page_of_the_lesson_tells_of_each_fault() {
-    let (folder, plan, _) = plan("");
-    assert_eq!(plan.untold().len(), 1);
-    std::fs::write(folder.path().join("README.md"), "| one too many | x |").unwrap();
-    assert!(plan.untold().is_empty());
+fn the_page_of_the_lesson_has_a_row_for_each_fault() {
+    let (folder, plan, fault) = plan("");
+    assert!(plan.untold().unwrap().contains("lacks one"));
+    let row = plan.row(&fault);
+    assert_eq!(row, "| one too many | `a.rs` | `lib` |");
+    std::fs::write(folder.path().join("README.md"), format!("# X\n{row}\n")).unwrap();
+    assert_eq!(plan.untold(), None);
 }
