@@ -64,7 +64,7 @@ fn a_fault_that_its_test_sees_is_caught() {
     );
     let page = faults::render(&outcome, &Page::plain());
     narrow(&page);
-    assert!(page.contains("1 of 1 planted faults were caught"), "{page}");
+    assert!(page.contains("Caught: 1 of 1"), "{page}");
     // The lesson's own text is as it was, and nothing lies beside it.
     let source = std::fs::read_to_string(tree.path("lessons/05-tiny/src/sums.rs")).unwrap();
     assert_eq!(source, tiny::SUMS);
@@ -111,7 +111,7 @@ fn a_fault_that_is_not_caught_or_not_tried_is_told() {
     assert!(outcome.problems[0].contains("lacks no-test"), "{outcome:?}");
     let page = faults::render(&outcome, &Page::plain());
     narrow(&page);
-    assert!(page.contains("0 of 5 planted faults were caught"), "{page}");
+    assert!(page.contains("Caught: 0 of 5"), "{page}");
 }
 
 #[test]

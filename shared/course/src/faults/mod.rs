@@ -162,8 +162,5 @@ pub fn render(outcome: &Outcome, page: &Page) -> String {
         out += &page.paint(Tone::Bad, &page.text(problem));
     }
     let (caught, all) = (outcome.num_caught(), outcome.faults.len());
-    out + "\n"
-        + &page.text(&format!(
-            "{all} faults planted, each alone: {caught} caught"
-        ))
+    out + "\n" + &page.text(&format!("Caught: {caught} of {all}, each planted alone."))
 }
