@@ -1,0 +1,288 @@
+//! The real model: requests that run together get, token for token, what lesson 06 gives each of them alone. Also at the edges.
+
+mod common;
+
+use common::{Listener, Single, engine, stories, text};
+use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::oracle::play::Interrupted;
+use continuous_batching::{
+    Delivery, Engine, EngineLimits, Event, FinishReason, Refusal, SeqId, SlotCache, Status,
+};
+use generation::Model;
+use layout::pool::Pool;
+use training::TokenId;
+
+/// Prompts of a story's beginning and others, of 1 to 20 tokens, with 0 to 17 tokens asked for.
+fn requests(model: &Model, count: usize) -> Vec<(Vec<TokenId>, usize)> {
+    let beginnings = [
+        "Once upon a time",
+        "Lily had a red ball.",
+        "One day, Tom",
+        "The fox",
+    ];
+    (0..count)
+        .map(|i| {
+            let prompt = match i % 3 {
+                0 => model
+                    .encode_prompt(beginnings[i / 3 % beginnings.len()])
+                    .unwrap(),
+                _ => text(1 + i * 7 % 20, i as u32),
+            };
+            (prompt, i * 5 % 18)
+        })
+        .collect()
+}
+
+/// Submits at most `burst` requests before each step, and compares all answers with single runs.
+#[track_caller]
+fn together_equals_alone(num_slots: usize, threads: usize, burst: usize, count: usize) {
+    const MAX_SEQ_LEN: usize = 64;
+    let (model, pool) = (stories(), Pool::new(threads));
+    let mut engine = engine(&model, &pool, num_slots, MAX_SEQ_LEN);
+    let (requests, mut listener) = (requests(&model, count), Listener::default());
+    let mut rest = requests.iter();
+    while rest.len() > 0 || !engine.is_idle() {
+        for (prompt, max_new_tokens) in rest.by_ref().take(burst) {
+            engine.submit(prompt, *max_new_tokens).unwrap();
+        }
+        engine.step(&mut |event| listener.take(event)).unwrap();
+        engine.check_invariants();
+    }
+    assert_eq!(engine.memory.slots().num_free(), num_slots);
+    let single = Single::new(&model);
+    for (id, (prompt, max_new_tokens)) in requests.iter().enumerate() {
+        let id = SeqId(id as u64);
+        let (tokens, reason) = single.answer(prompt, *max_new_tokens, MAX_SEQ_LEN);
+        assert_eq!(listener.tokens[&id], tokens, "request {id}");
+        assert_eq!(listener.ends[&id], reason, "request {id}");
+    }
+}
+
+/// Claim C5, with more requests than slots, all at once.
+#[test]
+fn sixty_four_concurrent_requests_equal_their_single_runs() {
+    together_equals_alone(24, 2, 64, 64);
+}
+
+#[test]
+fn requests_that_come_one_by_one_equal_their_single_runs() {
+    together_equals_alone(5, 2, 1, 24);
+}
+
+#[test]
+fn one_slot_serves_many_requests_one_after_the_other() {
+    together_equals_alone(1, 1, 8, 8);
+}
+
+#[test]
+fn an_empty_prompt_is_refused() {
+    let (model, pool) = (stories(), Pool::new(1));
+    let mut engine = engine(&model, &pool, 2, 64);
+    assert_eq!(engine.submit(&[], 5), Err(Refusal::EmptyPrompt));
+    assert!(engine.is_idle());
+}
+
+/// The longest prompt that fits leaves no room for an answer, and that is no error.
+#[test]
+fn a_prompt_over_the_limit_is_refused_and_one_at_the_limit_is_not() {
+    let (model, pool) = (stories(), Pool::new(1));
+    let mut engine = engine(&model, &pool, 2, 16);
+    let refused = engine.submit(&text(17, 1), 5).unwrap_err();
+    assert_eq!(
+        refused,
+        Refusal::PromptTooLong {
+            prompt_tokens: 17,
+            max_seq_len: 16
+        }
+    );
+    assert!(engine.is_idle());
+    let (full, one_less) = (
+        engine.submit(&text(16, 1), 5).unwrap(),
+        engine.submit(&text(15, 1), 5).unwrap(),
+    );
+    let mut listener = Listener::default();
+    engine.run(&mut |event| listener.take(event)).unwrap();
+    assert_eq!(listener.ends[&full], FinishReason::Context);
+    assert_eq!(listener.tokens[&full], []);
+    assert_eq!(listener.ends[&one_less], FinishReason::Context);
+    assert_eq!(listener.tokens[&one_less].len(), 1);
+}
+
+#[test]
+fn a_token_that_the_model_does_not_know_is_refused() {
+    let (model, pool) = (stories(), Pool::new(1));
+    let mut engine = engine(&model, &pool, 2, 16);
+    let refused = engine.submit(&[TokenId(5), TokenId(2048)], 5).unwrap_err();
+    assert_eq!(
+        refused,
+        Refusal::UnknownToken {
+            token_id: 2048,
+            position: 1,
+            vocab_size: 2048
+        }
+    );
+}
+
+/// Zero new tokens: answered in the next step, without a row and without a slot.
+#[test]
+fn zero_new_tokens_compute_nothing() {
+    let (model, pool) = (stories(), Pool::new(1));
+    let mut engine = engine(&model, &pool, 1, 64);
+    let id = engine.submit(&text(9, 1), 0).unwrap();
+    let mut listener = Listener::default();
+    let (report, counted) = lab::ledger::measure(|| engine.step(&mut |event| listener.take(event)));
+    assert_eq!(report.unwrap().rows, 0);
+    assert_eq!((counted.multiply_adds, counted.steps), (0, 0));
+    assert_eq!(listener.ends[&id], FinishReason::Length);
+    assert!(engine.is_idle());
+}
+
+/// The cap of the engine, whatever the request asks for.
+#[test]
+fn the_cap_on_tokens_holds_for_every_request() {
+    let (model, pool) = (stories(), Pool::new(2));
+    let cache = SlotCache::new(&model.config.llama, 3, 64);
+    let limits = EngineLimits {
+        max_new_tokens: 4,
+        end_of_text: Vec::new(),
+        ..EngineLimits::of_model(&model.config, 3)
+    };
+    let mut engine = Engine::new(ModelRunner::new(&model, &pool, 3, 64), cache, limits);
+    let asked = [2, 4, 9, usize::MAX];
+    let ids = asked.map(|n| engine.submit(&text(3, 1), n).unwrap());
+    let mut listener = Listener::default();
+    engine.run(&mut |event| listener.take(event)).unwrap();
+    assert_eq!(ids.map(|id| listener.tokens[&id].len()), [2, 4, 4, 4]);
+    assert!(
+        ids.iter()
+            .all(|id| listener.ends[id] == FinishReason::Length)
+    );
+}
+
+/// Three requests on two slots, one of them cancelled at some moment; the others get what they get alone.
+#[track_caller]
+fn cancelled(which: usize, before_step: Option<usize>, during_step: Option<usize>, gets: usize) {
+    let (model, pool) = (stories(), Pool::new(2));
+    let runner = Interrupted::new(ModelRunner::new(&model, &pool, 2, 64));
+    let limits = EngineLimits {
+        end_of_text: Vec::new(),
+        ..EngineLimits::of_model(&model.config, 2)
+    };
+    let mut engine = Engine::new(runner, SlotCache::new(&model.config.llama, 2, 64), limits);
+    engine.runner.canceller = Some(engine.canceller());
+    let prompts = [text(4, 1), text(11, 2), text(6, 3)];
+    let ids = [0, 1, 2].map(|i| engine.submit(&prompts[i], 6).unwrap());
+    let (mut listener, mut step) = (Listener::default(), 0);
+    while !engine.is_idle() {
+        if before_step == Some(step) {
+            assert!(engine.cancel(ids[which]));
+        }
+        if during_step == Some(step) {
+            engine.runner.during.push(ids[which]);
+        }
+        engine.step(&mut |event| listener.take(event)).unwrap();
+        engine.check_invariants();
+        step += 1;
+    }
+    assert_eq!(engine.memory.slots().num_free(), 2);
+    let single = Single::new(&model);
+    for i in 0..3 {
+        let (tokens, _) = single.answer(&prompts[i], 6, 64);
+        let expected = if i == which {
+            &tokens[..gets]
+        } else {
+            &tokens[..]
+        };
+        assert_eq!(listener.tokens[&ids[i]], expected, "request {i}");
+    }
+    assert_eq!(listener.ends[&ids[which]], FinishReason::Cancelled);
+}
+
+#[test]
+fn cancel_while_waiting() {
+    cancelled(2, Some(0), None, 0);
+    cancelled(2, Some(3), None, 0);
+}
+
+/// The pass that computes its prompt is under way; its first token is nobody's any more.
+#[test]
+fn cancel_while_prefilling() {
+    cancelled(1, None, Some(0), 0);
+    cancelled(2, None, Some(6), 0);
+}
+
+#[test]
+fn cancel_while_decoding() {
+    cancelled(0, Some(2), None, 2);
+    cancelled(1, None, Some(3), 3);
+}
+
+/// The pass that would give its last token.
+#[test]
+fn cancel_in_the_last_step() {
+    cancelled(0, None, Some(5), 5);
+    cancelled(0, Some(5), None, 5);
+    cancelled(2, None, Some(11), 5);
+}
+
+/// A receiver that is gone ends its own request: the others neither stop nor change.
+#[test]
+fn a_receiver_that_is_gone_ends_only_its_own_request() {
+    let (model, pool) = (stories(), Pool::new(2));
+    let mut engine = engine(&model, &pool, 3, 64);
+    engine.limits.end_of_text.clear();
+    let prompts = [text(4, 1), text(11, 2), text(6, 3)];
+    let ids = [0, 1, 2].map(|i| engine.submit(&prompts[i], 8).unwrap());
+    let mut listener = Listener::default();
+    let mut step = 0;
+    while !engine.is_idle() {
+        engine
+            .step(&mut |event| match event {
+                // The client took two tokens and left.
+                Event::Token { id, .. } if id == ids[1] && step >= 2 => {
+                    assert_eq!(step, 2, "it ends at once");
+                    Delivery::ReceiverGone
+                }
+                Event::Finished { id, .. } if id == ids[1] => {
+                    assert_eq!(step, 2, "its end is in the same step");
+                    Delivery::ReceiverGone
+                }
+                event => listener.take(event),
+            })
+            .unwrap();
+        engine.check_invariants();
+        assert_eq!(
+            engine.memory.slots().num_free(),
+            usize::from(step >= 2) + if step >= 7 { 2 } else { 0 }
+        );
+        step += 1;
+    }
+    let single = Single::new(&model);
+    for i in [0, 2] {
+        assert_eq!(
+            listener.tokens[&ids[i]],
+            single.answer(&prompts[i], 8, 64).0
+        );
+    }
+    assert_eq!(listener.tokens[&ids[1]].len(), 2);
+}
+
+/// Statuses as they can be seen from outside and from within a pass.
+#[test]
+fn a_request_goes_from_waiting_over_prefilling_to_decoding() {
+    let (model, pool) = (stories(), Pool::new(1));
+    let mut engine = engine(&model, &pool, 1, 64);
+    engine.start_trace();
+    engine.submit(&text(3, 1), 2).unwrap();
+    assert_eq!(engine.queues.waiting[0].status, Status::Waiting);
+    engine.step(&mut |_| Delivery::Taken).unwrap();
+    assert_eq!(engine.queues.running[0].status, Status::Decoding);
+    engine.step(&mut |_| Delivery::Taken).unwrap();
+    assert!(engine.is_idle());
+    let statuses: Vec<Status> = engine
+        .trace()
+        .iter()
+        .map(|step| step.computed[0].status)
+        .collect();
+    assert_eq!(statuses, [Status::Prefilling, Status::Decoding]);
+}

@@ -1,0 +1,120 @@
+//! Who sits where: traces as snapshots, and refusals in words.
+
+mod common;
+
+use common::Listener;
+use continuous_batching::runner::NoModel;
+use continuous_batching::trace::{StepTrace, picture};
+use continuous_batching::{Engine, EngineLimits, Refusal, SeqId, Slots};
+use static_batching::plan::{StepRequest, static_plan};
+use training::TokenId;
+
+fn scheduler(num_slots: usize) -> Engine<NoModel, Slots> {
+    let limits = EngineLimits {
+        max_running: num_slots,
+        max_new_tokens: usize::MAX,
+        max_seq_len: 64,
+        vocab_size: 2,
+        end_of_text: Vec::new(),
+    };
+    let mut engine = Engine::new(NoModel::new(2), Slots::new(num_slots, 64), limits);
+    engine.start_trace();
+    engine
+}
+
+/// Steps until all is done; request `i` is submitted before step `arrives[i]`.
+fn trace(
+    num_slots: usize,
+    requests: &[(u64, usize, usize)],
+    cancels: &[(u64, u64)],
+) -> Vec<StepTrace> {
+    let mut engine = scheduler(num_slots);
+    let mut listener = Listener::default();
+    let last = requests.iter().map(|request| request.0).max().unwrap();
+    while engine.num_steps() <= last || !engine.is_idle() {
+        for (_, prompt, new) in requests
+            .iter()
+            .filter(|r| r.0 == engine.num_steps())
+            .copied()
+            .collect::<Vec<_>>()
+        {
+            engine.submit(&vec![TokenId(1); prompt], new).unwrap();
+        }
+        for (_, id) in cancels
+            .iter()
+            .filter(|cancel| cancel.0 == engine.num_steps())
+            .copied()
+            .collect::<Vec<_>>()
+        {
+            engine.cancel(SeqId(id));
+        }
+        engine.step(&mut |event| listener.take(event)).unwrap();
+        engine.check_invariants();
+    }
+    engine.trace().to_vec()
+}
+
+/// Lengths 2, 8, 3, 3 on two slots: eleven steps in static batches, eight here.
+#[test]
+fn lengths_2_8_3_3_on_two_slots_take_eight_steps_instead_of_eleven() {
+    let lengths = [2, 8, 3, 3];
+    let plan: Vec<StepRequest> = lengths
+        .map(|new_tokens| StepRequest {
+            arrives: 0,
+            prompt_tokens: 4,
+            new_tokens,
+        })
+        .into();
+    assert_eq!(static_plan(&plan, 2).steps(), 11);
+    let steps = trace(2, &lengths.map(|new_tokens| (0, 4, new_tokens)), &[]);
+    assert_eq!(steps.len(), 8);
+    insta::assert_snapshot!("lengths_2_8_3_3", picture(&steps, 2));
+}
+
+/// Arrivals, a request that needs nothing, a cancel while waiting and one while decoding, and steps in which nothing happens.
+#[test]
+fn joining_and_leaving_at_every_step() {
+    let requests = [
+        (0, 3, 4),
+        (0, 2, 2),
+        (1, 5, 6),
+        (1, 1, 0),
+        (2, 2, 3),
+        (3, 4, 2),
+        (12, 2, 1),
+    ];
+    let steps = trace(2, &requests, &[(3, 4), (4, 2)]);
+    insta::assert_snapshot!("joining_and_leaving", picture(&steps, 2));
+}
+
+/// The trace as figures and charts read it.
+#[test]
+fn a_trace_is_json_and_comes_back() {
+    let steps = trace(1, &[(0, 2, 2), (0, 1, 1)], &[]);
+    let text = serde_json::to_string_pretty(&steps).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Vec<StepTrace>>(&text).unwrap(),
+        steps
+    );
+    insta::assert_snapshot!("trace_json", text);
+}
+
+#[test]
+fn refusals_say_what_was_found_and_what_to_do() {
+    let said = [
+        Refusal::EmptyPrompt,
+        Refusal::PromptTooLong {
+            prompt_tokens: 513,
+            max_seq_len: 512,
+        },
+        Refusal::UnknownToken {
+            token_id: 2048,
+            position: 3,
+            vocab_size: 2048,
+        },
+    ];
+    insta::assert_snapshot!(
+        "refusals",
+        said.map(|refusal| refusal.to_string()).join("\n")
+    );
+}

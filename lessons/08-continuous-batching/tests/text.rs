@@ -1,0 +1,103 @@
+//! Text as it comes, for many requests at a time.
+
+mod common;
+
+use common::{Listener, engine, stories};
+use continuous_batching::text::TextStreams;
+use continuous_batching::{Delivery, Event, FinishReason, SeqId};
+use generation::text::decode_continuation;
+use layout::pool::Pool;
+use std::collections::BTreeMap;
+
+/// The pieces of each request add up to the one-shot decode of its output, however many stream at once.
+#[test]
+fn the_pieces_of_each_request_add_up_to_its_text() {
+    let (model, pool) = (stories(), Pool::new(2));
+    let tokenizer = model.tokenizer().unwrap();
+    let mut engine = engine(&model, &pool, 3, 64);
+    let prompts = [
+        "Once upon a time",
+        "The little 你",
+        "Tom and Lily",
+        "A dog 🦊 ran",
+        "It was",
+    ];
+    for (i, prompt) in prompts.iter().enumerate() {
+        engine
+            .submit(&model.encode_prompt(prompt).unwrap(), 8 + 3 * i)
+            .unwrap();
+    }
+    let mut streams = TextStreams::new(tokenizer);
+    let (mut texts, mut listener) = (BTreeMap::<SeqId, String>::new(), Listener::default());
+    engine
+        .run(&mut |event| {
+            let _ = listener.take(event);
+            streams.push(&event, &mut |id, piece| {
+                texts.entry(id).or_default().push_str(piece);
+                Delivery::Taken
+            })
+        })
+        .unwrap();
+    assert_eq!(streams.num_open(), 0);
+    for (id, tokens) in &listener.tokens {
+        assert_eq!(
+            texts[id],
+            decode_continuation(tokenizer, tokens),
+            "request {id}"
+        );
+    }
+}
+
+/// A character that is cut off by the end is shown as such, and does not turn up in another request's text.
+#[test]
+fn what_is_held_back_is_flushed_at_its_own_end() {
+    let model = stories();
+    let tokenizer = model.tokenizer().unwrap();
+    let pieces = tokenizer.encode("你", false).unwrap();
+    assert!(pieces.len() > 1, "the character is more than one token");
+    let mut streams = TextStreams::new(tokenizer);
+    let mut texts = BTreeMap::<SeqId, String>::new();
+    let mut take = |streams: &mut TextStreams<'_>, event: Event<'_>| {
+        streams.push(&event, &mut |id, piece| {
+            texts.entry(id).or_default().push_str(piece);
+            Delivery::Taken
+        })
+    };
+    let token = |id, token| Event::Token {
+        id: SeqId(id),
+        token,
+    };
+    let end = |id| Event::Finished {
+        id: SeqId(id),
+        reason: FinishReason::Length,
+        output: &[],
+    };
+    let _ = take(&mut streams, token(0, pieces[0]));
+    for piece in &pieces {
+        let _ = take(&mut streams, token(1, *piece));
+    }
+    let _ = take(&mut streams, end(0));
+    let _ = take(&mut streams, end(1));
+    let _ = take(&mut streams, end(2));
+    assert_eq!(texts[&SeqId(0)], "\u{fffd}");
+    assert_eq!(texts[&SeqId(1)], "你");
+    assert!(!texts.contains_key(&SeqId(2)), "it had no token");
+}
+
+/// The receiver is asked at every token, also while a character is incomplete.
+#[test]
+fn a_receiver_that_is_gone_is_noticed_at_the_next_token() {
+    let model = stories();
+    let tokenizer = model.tokenizer().unwrap();
+    let first = tokenizer.encode("你", false).unwrap()[0];
+    let mut streams = TextStreams::new(tokenizer);
+    let event = Event::Token {
+        id: SeqId(0),
+        token: first,
+    };
+    let delivery = streams.push(&event, &mut |_, piece| {
+        assert_eq!(piece, "");
+        Delivery::ReceiverGone
+    });
+    assert_eq!(delivery, Delivery::ReceiverGone);
+}
