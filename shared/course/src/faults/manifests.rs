@@ -89,7 +89,10 @@ pub fn copy(course: &Course, copy: &Copy, mut manifest: Table) -> Table {
     for key in ["dependencies", "dev-dependencies"] {
         if let Some(Value::Table(dependencies)) = manifest.get_mut(key) {
             // A lesson that asks for its own features in tests: a copy has them all.
-            dependencies.remove(&lesson);
+            dependencies.retain(|name, dependency| {
+                let package = dependency.get("package").and_then(Value::as_str);
+                package.unwrap_or(name) != lesson
+            });
             for (_, dependency) in dependencies.iter_mut() {
                 move_path(dependency, &copy.plan.lesson, &place, &course.root);
             }
