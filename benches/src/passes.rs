@@ -147,8 +147,8 @@ impl<'a> Ragged<'a> {
         };
         let tokens = subject.tokens(capacity);
         for id in (0..num_slots as u64).map(SeqId) {
-            let request = Request::new(id, &tokens, 0, capacity);
-            ragged.cache.admit(&request);
+            let mut request = Request::new(id, &tokens, 0, capacity);
+            ragged.cache.admit(&mut request);
             ragged.put(id, 0, &tokens);
             ragged.pass();
             ragged.batch.clear();
