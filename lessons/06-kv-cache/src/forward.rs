@@ -118,6 +118,9 @@ fn run_chunk<L: Linear>(
 /// `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
 pub type Attention<'a> = dyn FnMut(usize, &[f32], &mut Vec<f32>, &mut [f32]) + 'a;
 
+/// The same for one layer.
+type LayerAttention<'a> = dyn FnMut(&[f32], &mut Vec<f32>, &mut [f32]) + 'a;
+
 /// Embedding and all layers over `tokens`, the first of which stands at position `num_cached`; leaves the residual stream in
 /// `state.hidden`. Where keys and values are kept is the affair of `attention`, so that the experiments of this lesson can keep them
 /// in worse places.
@@ -136,18 +139,17 @@ pub fn run_layers<L: Linear>(
     let numbers = tokens.len() * config.llama.hidden_size;
     embed_rows(weights, tokens, &mut state.hidden[..numbers]);
     for (index, layer) in weights.layers.iter().enumerate() {
-        let mut attention = |qkv: &[f32], scores: &mut Vec<f32>, attended: &mut [f32]| {
-            attention(index, qkv, scores, attended);
-        };
-        let llama = &config.llama;
+        let rows = tokens.len();
         run_layer(
-            llama,
+            &config.llama,
             layer,
             state,
             pool,
-            tokens.len(),
+            rows,
             num_cached,
-            &mut attention,
+            &mut |qkv, scores, out| {
+                attention(index, qkv, scores, out);
+            },
         );
     }
     ledger::count(|l| {
@@ -164,7 +166,7 @@ fn run_layer<L: Linear>(
     pool: &Pool,
     rows: usize,
     num_cached: usize,
-    attention: &mut dyn FnMut(&[f32], &mut Vec<f32>, &mut [f32]),
+    attention: &mut LayerAttention<'_>,
 ) {
     let hidden = &mut state.hidden[..rows * config.hidden_size];
     let normed = &mut state.normed[..rows * config.hidden_size];

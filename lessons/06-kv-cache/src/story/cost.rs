@@ -1,0 +1,359 @@
+//! The races against lesson 05: tokens, and the two times that a reader feels.
+
+use super::runs::{cached, growing, naive, text_of};
+use super::{MOST_WORK, Scene};
+use anyhow::Context;
+use generation::State;
+use generation::roofline::{Bound, MachineLimits};
+use generation::work::Work;
+use kv_cache::ContiguousCache;
+use kv_cache::concat::{GrowingCache, Growth};
+use kv_cache::forward::forward;
+use kv_cache::work::{of_chunk, rows_of_cached_loop};
+use lab::chart::Chart;
+use lab::number;
+use lab::race::{Race, RaceResult};
+use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::table::Table;
+use std::cell::RefCell;
+
+/// New tokens of the race, as far as model and machine allow.
+const NEW_TOKENS: [usize; 4] = [16, 64, 128, 256];
+
+const NAIVE: &str = "naive, lesson 05";
+const CACHED: &str = "cached";
+const GROWING: &str = "concatenated";
+
+/// G3: time per token against the number of new tokens.
+pub fn tokens(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
+    story.step(
+        "Race the loops",
+        "Whole answers of growing length, greedy, from the same prompt. Each loop gives the same tokens, or the race is void.",
+    );
+    let llama = scene.model.config.llama.clone();
+    let prompt = text_of(scene, 16.min(llama.max_seq_len / 2));
+    let affordable = |new: &usize| {
+        let rows = prompt.len() + new / 2;
+        let work = *new as u64 * Work::of_shape(&llama, rows).multiply_adds();
+        prompt.len() + new <= llama.max_seq_len && (*new == NEW_TOKENS[0] || work <= MOST_WORK)
+    };
+    let lengths: Vec<usize> = NEW_TOKENS.into_iter().filter(affordable).collect();
+    let longest = lengths.last().copied().context("at least one length")?;
+    let result = race(story, scene, &prompt, &lengths)?;
+
+    let rows = |new: usize| {
+        let (p, n) = (prompt.len() as u64, new as u64);
+        (
+            generation::limits::rows_of_naive_loop(p, n),
+            rows_of_cached_loop(p, n),
+        )
+    };
+    let mut table = Table::new(&[
+        "new tokens",
+        "rows, naive",
+        "rows, cached",
+        "fewer",
+        "faster",
+    ]);
+    let mut gains = Vec::new();
+    for new in &lengths {
+        let (all, once) = rows(*new);
+        let faster = result.ratio_at(CACHED, NAIVE, *new as f64);
+        gains.push((*new, faster));
+        table.row([
+            new.to_string(),
+            number::grouped(all),
+            number::grouped(once),
+            format!("{:.1} times", all as f64 / once as f64),
+            format!("{faster:.1} times"),
+        ]);
+    }
+    story.table(&table);
+    story.values("times_faster", &gains);
+    bounds(story, scene, prompt.len() + longest / 2)?;
+    claim(story, &gains);
+
+    let by_rows = |new: &usize| {
+        let (all, once) = rows(*new);
+        let ms = result
+            .entry_at(CACHED, *new as f64)
+            .map_or(f64::NAN, |e| e.median);
+        (*new as f64, ms * all as f64 / once as f64)
+    };
+    let chart = Chart::lines("tokens", "A cached token costs what one row costs")
+        .x_label("new tokens after a prompt of 16")
+        .y_label("ms a token (logarithmic)")
+        .log_y()
+        .series(NAIVE, result.line(NAIVE))
+        .series(CACHED, result.line(CACHED))
+        .series(GROWING, result.line(GROWING))
+        .dashed(
+            "naive, if time followed rows",
+            lengths.iter().map(by_rows).collect(),
+        );
+    story.chart(&chart)?;
+    Ok(())
+}
+
+fn race(
+    story: &mut Story,
+    scene: &Scene,
+    prompt: &[training::TokenId],
+    lengths: &[usize],
+) -> anyhow::Result<RaceResult> {
+    let (model, pool) = (&scene.model, &scene.pool);
+    let llama = &model.config.llama;
+    // One state and one cache for all entries: they run in turn, never at once.
+    let state = RefCell::new(State::new(&model.config, 0));
+    let longest = prompt.len() + lengths.iter().max().copied().unwrap_or(0);
+    let cache = RefCell::new(ContiguousCache::new(llama, longest));
+    let expect = "the tokens are inside the vocabulary and the context";
+    let mut race = Race::new("tokens", "One token of an answer")
+        .unit("ms")
+        .rounds(3);
+    for new in lengths {
+        let x = Some(*new as f64);
+        race = race
+            .entry_timed(NAIVE, x, || {
+                naive(model, &mut state.borrow_mut(), pool, prompt, *new).expect(expect)
+            })
+            .entry_timed(CACHED, x, || {
+                let (state, cache) = (&mut state.borrow_mut(), &mut cache.borrow_mut());
+                cached(model, state, cache, pool, prompt, *new).expect(expect)
+            })
+            .entry_timed(GROWING, x, || {
+                let mut grown = GrowingCache::new(llama, Growth::Exact);
+                let state = &mut state.borrow_mut();
+                growing(model, state, &mut grown, pool, prompt, *new).expect(expect)
+            });
+    }
+    let race = race
+        .baseline(NAIVE)
+        .check(|naive, other| match naive == other {
+            true => Ok(()),
+            false => Err("other tokens".to_owned()),
+        });
+    story.race(race)
+}
+
+/// Why fewer rows are not as much less time: what each loop waits for.
+fn bounds(story: &mut Story, scene: &Scene, mean_rows: usize) -> anyhow::Result<()> {
+    let (llama, weights) = (scene.llama(), &scene.model.weights);
+    let weight_bytes = weights.bytes_per_pass();
+    let limits = MachineLimits {
+        flops_per_second: layout::probe::peak_flops(&scene.pool),
+        bytes_per_second: layout::probe::read_bandwidth(&scene.pool, weight_bytes as usize),
+    };
+    let mut table = Table::new(&["a step of", "rows", "multiply-adds a byte", "waits for"]);
+    for (name, work, rows) in [
+        (
+            NAIVE,
+            Work::of_forward(llama, weights, mean_rows),
+            mean_rows,
+        ),
+        (
+            CACHED,
+            Work {
+                weight_bytes,
+                ..of_chunk(llama, mean_rows, 1)
+            },
+            1,
+        ),
+    ] {
+        let waits_for = match limits.shortest(&work).1 {
+            Bound::Reading => "memory",
+            Bound::Arithmetic => "arithmetic",
+        };
+        story.values(&format!("{name} waits for"), waits_for);
+        table.row([
+            name.to_owned(),
+            rows.to_string(),
+            format!("{:.2}", work.multiply_adds_per_byte()),
+            waits_for.to_owned(),
+        ]);
+    }
+    story.table(&table);
+    story.say(format!(
+        "Here both limits meet at {:.1} multiply-adds for each byte of weights ({}). Work that was saved above that point was time. Below it, \
+         time is reading the weights, and each step reads them all.",
+        limits.balance(),
+        number::bytes(weight_bytes),
+    ));
+    Ok(())
+}
+
+fn claim(story: &mut Story, gains: &[(usize, f64)]) {
+    // The claim is about 128 tokens; a large model may not get there.
+    let within = |(new, _): &&(usize, f64)| *new <= 128;
+    let Some((new, faster)) = gains.iter().rfind(within).copied() else {
+        return;
+    };
+    let grows = gains.len() > 1 && gains.windows(2).all(|w| w[1].1 > w[0].1);
+    let verdict = match (faster >= 2.0, grows) {
+        (true, true) => Verdict::Holds,
+        (false, false) => Verdict::NotHere,
+        _ => Verdict::Partly,
+    };
+    let list: Vec<String> = gains
+        .iter()
+        .map(|(new, times)| format!("{new}: {times:.1}"))
+        .collect();
+    let note = format!(
+        "Times faster by new tokens: {}. {} The claimed figure comes from a GPU, where each step also pays for starting its kernels, and which has \
+         more arithmetic for each byte it reads: useless rows are cheaper there.",
+        list.join(", "),
+        match grows {
+            true => "The gain grows with length.",
+            false => "The gain does not grow at each step.",
+        }
+    );
+    story.claim(Claim {
+        id: "G3",
+        claimed: "The KV cache is 2 to 3 times faster for 128 new tokens (4.2 s to 1.8 s), and the gain grows with length",
+        value: faster,
+        unit: &format!("times faster for {new} new tokens"),
+        verdict,
+        note: &note,
+    });
+}
+
+/// Prompts of the second race, as far as the context reaches.
+const PROMPTS: [usize; 3] = [16, 128, 400];
+
+/// TTFT and TPOT: what the cache makes faster, and what not.
+pub fn two_times(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
+    story.step(
+        "Tell two times apart",
+        "A reader waits for the first token (TTFT), and then for each of the others (TPOT).",
+    );
+    let llama = scene.model.config.llama.clone();
+    let fits = |len: &usize| {
+        len + 1 < llama.max_seq_len && Work::of_shape(&llama, *len).multiply_adds() < MOST_WORK / 8
+    };
+    let lengths: Vec<usize> = PROMPTS.into_iter().filter(fits).collect();
+    let longest = lengths.last().copied().context("a prompt that fits")?;
+    let question = format!(
+        "A prompt of {longest} tokens. How much faster does the cache make the first token?"
+    );
+    let prediction = Prediction {
+        id: "first-token",
+        question: &question,
+        options: &[
+            Choice {
+                text: "as many times as the others",
+                answer_to_wrong: Some(
+                    "The others find their past in the cache. The prompt has none: all its rows are new.",
+                ),
+            },
+            Choice {
+                text: "not at all",
+                answer_to_wrong: None,
+            },
+            Choice {
+                text: "it makes it much slower: everything must be copied",
+                answer_to_wrong: Some(
+                    "A copy of two parts of each row, against hundreds of multiply-adds for each number of it.",
+                ),
+            },
+        ],
+        answer: 1,
+        because: "The first pass computes every row of the prompt, with a cache as without. Only what was computed before can be given back.",
+    };
+    let guess = story.ask(&prediction);
+    let result = race_two_times(story, scene, &lengths)?;
+    story.reveal(&prediction, guess);
+    let mut table = Table::new(&[
+        "prompt",
+        "first, naive",
+        "first, cached",
+        "next, naive",
+        "next, cached",
+    ]);
+    for len in &lengths {
+        let ms = |name: &str| {
+            let entry = result.entry_at(name, *len as f64);
+            number::seconds(entry.map_or(f64::NAN, |e| e.median) / 1e3)
+        };
+        table.row([
+            len.to_string(),
+            ms(ENTRIES[0]),
+            ms(ENTRIES[1]),
+            ms(ENTRIES[2]),
+            ms(ENTRIES[3]),
+        ]);
+    }
+    story.table(&table);
+    story.show_as(
+        "the first token",
+        result.ratio(ENTRIES[1], ENTRIES[0]),
+        format!(
+            "{:.2} times as fast after {longest} tokens",
+            result.ratio(ENTRIES[1], ENTRIES[0])
+        ),
+    );
+    story.show_as(
+        "each further one",
+        result.ratio(ENTRIES[3], ENTRIES[2]),
+        format!(
+            "{:.1} times as fast after {longest} tokens",
+            result.ratio(ENTRIES[3], ENTRIES[2])
+        ),
+    );
+    let mut chart = Chart::lines("two-times", "The cache helps every token but the first")
+        .x_label("tokens of the prompt")
+        .y_label("ms (logarithmic)")
+        .log_y();
+    for name in ENTRIES {
+        chart = chart.series(name, result.line(name));
+    }
+    story.chart(&chart)?;
+    Ok(())
+}
+
+const ENTRIES: [&str; 4] = [
+    "first token, naive",
+    "first token, cached",
+    "next token, naive",
+    "next token, cached",
+];
+
+fn race_two_times(
+    story: &mut Story,
+    scene: &Scene,
+    lengths: &[usize],
+) -> anyhow::Result<RaceResult> {
+    let (model, pool) = (&scene.model, &scene.pool);
+    let (config, weights) = (&model.config, &model.weights);
+    let longest = lengths.iter().max().map_or(1, |len| len + 1);
+    let text = text_of(scene, longest);
+    let state = RefCell::new(State::new(config, longest));
+    let cache = RefCell::new(ContiguousCache::new(&config.llama, longest));
+    let expect = "the tokens are inside the vocabulary and the context";
+    let mut race = Race::new("two-times", "First and next token")
+        .unit("ms")
+        .rounds(5);
+    for len in lengths {
+        let (x, text) = (Some(*len as f64), &text);
+        let lesson05 = |tokens: usize| {
+            let mut state = state.borrow_mut();
+            model
+                .forward(&mut state, pool, &text[..tokens])
+                .expect(expect)[0]
+        };
+        let pass = |kept: usize, tokens: usize| {
+            let (mut state, mut cache) = (state.borrow_mut(), cache.borrow_mut());
+            cache
+                .truncate(kept)
+                .expect("the passes before kept that much");
+            let new = &text[kept..tokens];
+            forward(config, weights, &mut state, &mut cache, pool, new).expect(expect)[0]
+        };
+        // The entries run in this order, so each decode step finds the prompt that the entry before it has cached.
+        race = race
+            .entry(ENTRIES[0], x, move || lesson05(*len))
+            .entry(ENTRIES[1], x, move || pass(0, *len))
+            .entry(ENTRIES[2], x, move || lesson05(*len + 1))
+            .entry(ENTRIES[3], x, move || pass(*len, *len + 1));
+    }
+    story.race(race)
+}

@@ -1,0 +1,236 @@
+//! G5 and G6: how attention learns where the keys are, and in which order they lie there.
+
+use super::Scene;
+use super::runs::text_of;
+use generation::State;
+use generation::layer::{attend_rows, reserve_scores};
+use kv_cache::views::{self, Showing};
+use kv_cache::{CacheOrder, ContiguousCache};
+use lab::chart::Chart;
+use lab::ledger;
+use lab::race::Race;
+use lab::story::{Claim, Story, Verdict};
+use lab::table::Table;
+use layout::lines::Cache;
+use layout::pool::Pool;
+use std::cell::RefCell;
+use training::LlamaConfig;
+
+const SHOWINGS: [(Showing, &str); 3] = [
+    (Showing::Index, "cache and index"),
+    (Showing::Objects, "view objects"),
+    (Showing::Copies, "dense copies"),
+];
+
+/// G5: one decode step, its keys shown in three ways.
+pub fn views(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
+    let llama = scene.model.config.llama.clone();
+    let context = 256.min(llama.max_seq_len - 1);
+    story.step(
+        "Show attention where the keys are",
+        "A framework slices the cache for each layer and step, which makes objects. Here a view is two slices, a stride and a length.",
+    );
+    let (model, pool) = (&scene.model, &scene.pool);
+    let text = text_of(scene, context + 1);
+    let state = RefCell::new(State::new(&model.config, 0));
+    let cache = RefCell::new(ContiguousCache::new(&llama, context + 1));
+    let pass = |kept: usize, tokens: usize, showing: Showing| {
+        let (mut state, mut cache) = (state.borrow_mut(), cache.borrow_mut());
+        cache.truncate(kept).expect("the prompt was cached first");
+        let (config, weights) = (&model.config, &model.weights);
+        let new = &text[kept..tokens];
+        views::forward(config, weights, &mut state, &mut cache, pool, new, showing)
+            .expect("the tokens are inside the vocabulary and the context")
+            .to_vec()
+    };
+    pass(0, context, Showing::Index);
+    let mut table = Table::new(&["shown as", "allocations a step", "bytes copied a step"]);
+    let mut race = Race::new("views", &format!("One token after {context}"))
+        .unit("ms")
+        .rounds(9)
+        .at_least(std::time::Duration::from_millis(30));
+    for (showing, name) in SHOWINGS {
+        pass(context, context + 1, showing);
+        let (_, counted) = ledger::measure(|| pass(context, context + 1, showing));
+        table.row([
+            name.to_owned(),
+            // One of them is the copy of the logits that the race compares.
+            (counted.allocations - 1).to_string(),
+            lab::number::bytes(counted.get("kv_bytes_copied")),
+        ]);
+        story.values(name, &counted);
+        race = race.entry(name, None, move || pass(context, context + 1, showing));
+    }
+    story.table(&table);
+    let race = race
+        .baseline(SHOWINGS[0].1)
+        .check(|index, other| match index == other {
+            true => Ok(()),
+            false => Err("other logits".to_owned()),
+        });
+    let result = story.race(race)?;
+    let slower = |name: &str| 100.0 * (result.ratio(SHOWINGS[0].1, name) - 1.0);
+    let (objects, copies) = (slower(SHOWINGS[1].1), slower(SHOWINGS[2].1));
+    let verdict = match objects {
+        objects if objects >= 10.0 => Verdict::Holds,
+        objects if objects >= 3.0 => Verdict::Partly,
+        _ => Verdict::NotHere,
+    };
+    let note = format!(
+        "With an object for each head, layer and step a token takes {objects:.1} % longer, with a dense copy {copies:.1} %. A Rust view that borrows \
+         two slices allocates nothing and has no interpreter around it: what the claim measures is the interpreter, and the copies that slices lead to."
+    );
+    story.claim(Claim {
+        id: "G5",
+        claimed: "Handing attention the cache and an index instead of building a view per layer and step is 10 to 20 % faster in an interpreter; find out what is left of that in Rust",
+        value: objects,
+        unit: "% longer with view objects",
+        verdict,
+        note: &note,
+    });
+    Ok(())
+}
+
+/// Context lengths of the race of orders.
+const CONTEXTS: [usize; 3] = [128, 512, 2048];
+
+/// The cache of SmolLM2-135M: large enough at a long context that no processor keeps it. The model's other sizes do not matter here.
+fn large_shape() -> LlamaConfig {
+    LlamaConfig {
+        num_layers: 30,
+        num_heads: 9,
+        num_kv_heads: 3,
+        head_dim: 64,
+        max_seq_len: 8192,
+        ..LlamaConfig::stories()
+    }
+}
+
+/// G6: the two orders, lines and runs counted, then attention alone over a long context.
+pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    story.step(
+        "Turn the cache",
+        "Lesson 02 asked: attention walks one head through all positions, is its step one head wide or all of them? Both orders can be had.",
+    );
+    let config = large_shape();
+    let longest = CONTEXTS[CONTEXTS.len() - 1];
+    let mut table = Table::new(&["keys of one head lie as", "lines", "runs"]);
+    let mut runs = Vec::new();
+    for order in CacheOrder::ALL {
+        let counted = one_head(&config, order, longest);
+        table.row([
+            order.name().to_owned(),
+            counted.lines_fetched().to_string(),
+            counted.runs_fetched().to_string(),
+        ]);
+        runs.push(counted.runs_fetched());
+    }
+    story.table(&table);
+    story.say(format!(
+        "{longest} positions of {} numbers: whole lines in both orders, so none is read in vain. What differs is how often memory is asked for something \
+         unexpected. Now attention alone over the cache of a 135M model, {} layers, without its weights:",
+        config.head_dim, config.num_layers
+    ));
+    let result = race_orders(story, &scene.pool, &config)?;
+    let names = CacheOrder::ALL.map(CacheOrder::name);
+    let faster = result.ratio(names[1], names[0]);
+    let gains: Vec<String> = CONTEXTS
+        .iter()
+        .map(|context| {
+            format!(
+                "{context}: {:.2}",
+                result.ratio_at(names[1], names[0], *context as f64)
+            )
+        })
+        .collect();
+    let in_sequence = runs[1] < runs[0];
+    let verdict = match (in_sequence, faster) {
+        (true, faster) if faster >= 1.05 => Verdict::Holds,
+        (true, _) => Verdict::Partly,
+        (false, _) => Verdict::NotHere,
+    };
+    let note = format!(
+        "Counted: {} runs against {}, the same lines. Times as fast, by context: {}. The order costs nothing elsewhere, so the cache has the second by \
+         default ({}).",
+        runs[0],
+        runs[1],
+        gains.join(", "),
+        CacheOrder::default().name(),
+    );
+    story.claim(Claim {
+        id: "G6",
+        claimed: "Layout [batch, seq, heads, dim] against [batch, heads, seq, dim]: the second reads each head's keys in sequence",
+        value: faster,
+        unit: "times as fast, attention over 2048 positions",
+        verdict,
+        note: &note,
+    });
+    let chart = Chart::from_race(&result)
+        .x_label("positions that a row sees")
+        .y_label("ms for attention of one row, 30 layers");
+    story.chart(&chart)?;
+    Ok(())
+}
+
+/// Lines and runs that one walk through the keys of head 1 fetches.
+fn one_head(config: &LlamaConfig, order: CacheOrder, positions: usize) -> Cache {
+    let strides = order.strides(positions, config.num_kv_heads, config.head_dim);
+    let mut cache = Cache::default();
+    for position in 0..positions {
+        for number in 0..config.head_dim {
+            cache.read(4 * (position * strides.position + strides.head + number));
+        }
+    }
+    cache
+}
+
+fn race_orders(
+    story: &mut Story,
+    pool: &Pool,
+    config: &LlamaConfig,
+) -> anyhow::Result<lab::race::RaceResult> {
+    let width = config.q_size() + 2 * config.kv_size();
+    let wave = |len: usize| -> Vec<f32> { (0..len).map(|i| (i as f32 * 0.37).sin()).collect() };
+    let chunk = wave(64 * width);
+    let scores = RefCell::new(Vec::new());
+    let longest = CONTEXTS[CONTEXTS.len() - 1];
+    reserve_scores(pool, config, 1, longest, &mut scores.borrow_mut());
+    let mut race = Race::new("order", "Attention of one row, all layers")
+        .unit("ms")
+        .rounds(9);
+    for context in CONTEXTS {
+        for order in CacheOrder::ALL {
+            let mut cache = ContiguousCache::with_order(config, context, order);
+            for _ in (0..context).step_by(64) {
+                for layer in 0..config.num_layers {
+                    cache.append(layer, &chunk);
+                }
+                cache.advance(64);
+            }
+            let (scores, chunk) = (&scores, &chunk);
+            race = race.entry(order.name(), Some(context as f64), move || {
+                let mut attended = vec![0.0; config.q_size()];
+                for layer in 0..config.num_layers {
+                    let view = |_, kv_head| cache.view(layer, kv_head, context);
+                    let mut scores = scores.borrow_mut();
+                    attend_rows(
+                        pool,
+                        config,
+                        &chunk[..width],
+                        &view,
+                        &mut scores,
+                        &mut attended,
+                    );
+                }
+                attended
+            });
+        }
+    }
+    let race = race
+        .baseline(CacheOrder::PositionMajor.name())
+        .check(|one, other| match one == other {
+            true => Ok(()),
+            false => Err("other bits".to_owned()),
+        });
+    story.race(race)
+}
