@@ -20,38 +20,56 @@ pub fn test_cancellation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), Stri
         .flat_map(|victim| (0..10).flat_map(move |at| [(victim, at, false), (victim, at, true)]))
     {
         let mut engine = make();
-        let ids: Vec<SeqId> = LENGTHS.iter().map(|length| engine.submit(*length)).collect();
-        let case = format!("{:?} cancelled in step {at}, during it: {is_during}", ids[victim]);
-        let (mut tokens, mut order) = ([0; LENGTHS.len()], Vec::new());
+        let ids: Vec<SeqId> = LENGTHS
+            .iter()
+            .map(|length| engine.submit(*length))
+            .collect();
+        let case = format!(
+            "{:?} cancelled in step {at}, during it: {is_during}",
+            ids[victim]
+        );
+        let (mut tokens, mut first_steps) = ([0; LENGTHS.len()], [None; LENGTHS.len()]);
         for step in 0..16 {
             let cancels = step == at || step == at + 1;
             if cancels && !(is_during && step == at) {
                 engine.cancel(ids[victim]);
             }
-            let during: &[SeqId] = if is_during && step == at { &[ids[victim]] } else { &[] };
+            let during: &[SeqId] = if is_during && step == at {
+                &[ids[victim]]
+            } else {
+                &[]
+            };
             for id in engine.step(during) {
                 let Some(index) = ids.iter().position(|known| *known == id) else {
-                    return Err(format!("{case}: a token for {id:?}, which nobody submitted"));
+                    return Err(format!(
+                        "{case}: a token for {id:?}, which nobody submitted"
+                    ));
                 };
                 if index == victim && step >= at {
                     return Err(format!("{case}: it got a token in step {step}"));
                 }
-                if tokens[index] == 0 && index != victim {
-                    order.push(index);
-                }
+                first_steps[index].get_or_insert(step);
                 tokens[index] += 1;
             }
         }
         for (index, length) in LENGTHS.iter().enumerate() {
             if index != victim && tokens[index] != *length {
-                return Err(format!("{case}: {:?} got {} tokens of {length}", ids[index], tokens[index]));
+                return Err(format!(
+                    "{case}: {:?} got {} tokens of {length}",
+                    ids[index], tokens[index]
+                ));
             }
         }
-        if !order.is_sorted() {
-            return Err(format!("{case}: the others began in the order {order:?}"));
+        let others = (0..LENGTHS.len()).filter(|index| *index != victim);
+        let began: Vec<Option<usize>> = others.map(|index| first_steps[index]).collect();
+        if !began.is_sorted() {
+            return Err(format!("{case}: the others began in steps {began:?}"));
         }
         if (engine.num_free(), engine.num_waiting()) != (NUM_SLOTS, 0) {
-            return Err(format!("{case}: {} free slots at the end", engine.num_free()));
+            return Err(format!(
+                "{case}: {} free slots at the end",
+                engine.num_free()
+            ));
         }
     }
     Ok(())

@@ -37,15 +37,36 @@ pub fn correct() -> Box<dyn Subject> {
 // ANCHOR: careless
 /// The careless ones, each with what it does.
 pub const CARELESS: [(&str, Make); 9] = [
-    ("leaves a cancelled request in the queue", || make(Fault::StaysInQueue)),
-    ("lets the last of the queue take the place of the one that left it", || make(Fault::SwapsQueue)),
+    ("leaves a cancelled request in the queue", || {
+        make(Fault::StaysInQueue)
+    }),
+    (
+        "lets the last of the queue take the place of the one that left it",
+        || make(Fault::SwapsQueue),
+    ),
     ("does not give the slot back", || make(Fault::KeepsSlot)),
-    ("gives the slot back and writes on", || make(Fault::WritesOn)),
-    ("gives the slot back once more at a second cancel", || make(Fault::FreesAtSecondCancel)),
-    ("gives back the slot of a request that is done, whoever sits there now", || make(Fault::FreesAfterEnd)),
-    ("keeps the slot of a request that is cancelled in its first step", || make(Fault::KeepsSlotInFirstStep)),
-    ("hands out the token of a request that was cancelled during the step", || make(Fault::HandsOutAnyway)),
-    ("gives the slot back twice when the cancel comes during the last step", || make(Fault::FreesTwiceInLastStep)),
+    ("gives the slot back and writes on", || {
+        make(Fault::WritesOn)
+    }),
+    ("gives the slot back once more at a second cancel", || {
+        make(Fault::FreesAtSecondCancel)
+    }),
+    (
+        "gives back the slot of a request that is done, whoever sits there now",
+        || make(Fault::FreesAfterEnd),
+    ),
+    (
+        "keeps the slot of a request that is cancelled in its first step",
+        || make(Fault::KeepsSlotInFirstStep),
+    ),
+    (
+        "hands out the token of a request that was cancelled during the step",
+        || make(Fault::HandsOutAnyway),
+    ),
+    (
+        "gives the slot back twice when the cancel comes during the last step",
+        || make(Fault::FreesTwiceInLastStep),
+    ),
 ];
 // ANCHOR_END: careless
 
@@ -176,7 +197,11 @@ impl Subject for Small {
             && let Some(slot) = self.free.pop()
         {
             let next = self.waiting.pop_front();
-            self.slots[slot] = next.map(|(id, left)| Seated { id, left, started: false });
+            self.slots[slot] = next.map(|(id, left)| Seated {
+                id,
+                left,
+                started: false,
+            });
         }
         let batch: Vec<(usize, Seated)> = (0..NUM_SLOTS)
             .filter_map(|slot| Some((slot, self.slots[slot]?)))
@@ -184,7 +209,9 @@ impl Subject for Small {
         for id in during {
             self.cancel(*id);
         }
-        let got = batch.into_iter().filter(|(slot, was)| self.hand_out(*slot, *was));
+        let got = batch
+            .into_iter()
+            .filter(|(slot, was)| self.hand_out(*slot, *was));
         got.map(|(_, was)| was.id).collect()
     }
 

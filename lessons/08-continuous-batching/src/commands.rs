@@ -28,7 +28,10 @@ struct Answer {
 
 /// `generate`: continues all texts at once; each is printed when it is done, with --json one document at the end.
 pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::Result<()> {
-    anyhow::ensure!(slots > 0, "--slots 0: expected at least one, or nobody could ever join");
+    anyhow::ensure!(
+        slots > 0,
+        "--slots 0: expected at least one, or nobody could ever join"
+    );
     let texts = all_texts(args, texts)?;
     let model = Model::open(&args.model)?;
     let tokenizer = model.tokenizer()?;
@@ -108,7 +111,11 @@ fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<St
 }
 
 /// An engine as long as the model's context.
-fn engine<'a>(model: &'a Model, pool: &'a Pool, slots: usize) -> Engine<ModelRunner<'a>, SlotCache> {
+fn engine<'a>(
+    model: &'a Model,
+    pool: &'a Pool,
+    slots: usize,
+) -> Engine<ModelRunner<'a>, SlotCache> {
     let max_seq_len = model.config.llama.max_seq_len;
     let runner = ModelRunner::new(model, pool, slots, max_seq_len);
     let cache = SlotCache::new(&model.config.llama, slots, max_seq_len);

@@ -70,7 +70,8 @@ mod ex_08_1_ragged_batch {
 
     /// Whose rows begin where: (id, first_row, num_rows).
     fn shares(batch: &Batch) -> Vec<(u64, usize, usize)> {
-        let share = |s: &continuous_batching::batch::BatchSequence| (s.id.0, s.first_row, s.num_rows);
+        let share =
+            |s: &continuous_batching::batch::BatchSequence| (s.id.0, s.first_row, s.num_rows);
         batch.sequences.iter().map(share).collect()
     }
 
@@ -78,16 +79,29 @@ mod ex_08_1_ragged_batch {
     fn one_that_just_joined_brings_its_whole_prompt() {
         let batch = built(&[running(1, &[50, 51, 52], &[], 0)]);
         let what = "request 1 with prompt [50, 51, 52], nothing computed";
-        expect(&format!("{what}: tokens"), plain(&batch.tokens), [50, 51, 52]);
-        expect(&format!("{what}: positions"), &batch.positions[..], [0, 1, 2]);
-        expect(&format!("{what}: (id, first_row, num_rows)"), shares(&batch), [(1, 0, 3)]);
+        expect(
+            &format!("{what}: tokens"),
+            plain(&batch.tokens),
+            [50, 51, 52],
+        );
+        expect(
+            &format!("{what}: positions"),
+            &batch.positions[..],
+            [0, 1, 2],
+        );
+        expect(
+            &format!("{what}: (id, first_row, num_rows)"),
+            shares(&batch),
+            [(1, 0, 3)],
+        );
     }
 
     /// The keys and values of everything before it are in memory.
     #[test]
     fn one_that_decodes_brings_its_newest_token() {
         let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 4)]);
-        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 4 of these computed";
+        let what =
+            "request 1 with prompt [50, 51, 52] and output [60, 61], the first 4 of these computed";
         expect(&format!("{what}: tokens"), plain(&batch.tokens), [61]);
         expect(&format!("{what}: positions"), &batch.positions[..], [4]);
     }
@@ -138,15 +152,28 @@ mod ex_08_1_ragged_batch {
     #[test]
     fn whatever_is_not_in_memory_is_computed() {
         let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 2)]);
-        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 2 of these computed";
-        expect(&format!("{what}: tokens"), plain(&batch.tokens), [52, 60, 61]);
-        expect(&format!("{what}: positions"), &batch.positions[..], [2, 3, 4]);
+        let what =
+            "request 1 with prompt [50, 51, 52] and output [60, 61], the first 2 of these computed";
+        expect(
+            &format!("{what}: tokens"),
+            plain(&batch.tokens),
+            [52, 60, 61],
+        );
+        expect(
+            &format!("{what}: positions"),
+            &batch.positions[..],
+            [2, 3, 4],
+        );
     }
 
     #[test]
     fn everybody_wants_the_token_after_the_last_row() {
         let requests = [running(1, &[50, 51], &[], 0), running(2, &[70], &[71], 1)];
-        let wants = built(&requests).sequences.iter().map(|s| s.wants_logits).collect::<Vec<_>>();
+        let wants = built(&requests)
+            .sequences
+            .iter()
+            .map(|s| s.wants_logits)
+            .collect::<Vec<_>>();
         expect("requests 1 and 2: wants_logits", wants, [true, true]);
     }
 
@@ -162,9 +189,16 @@ mod ex_08_1_ragged_batch {
             [60],
         );
         expect("the same: positions", &batch.positions[..], [2]);
-        expect("the same: (id, first_row, num_rows)", shares(&batch), [(1, 0, 1)]);
+        expect(
+            "the same: (id, first_row, num_rows)",
+            shares(&batch),
+            [(1, 0, 1)],
+        );
         build_batch(&[], &mut batch);
-        assert!(batch.is_empty() && batch.sequences.is_empty(), "nobody runs\n  expected an empty batch\n  found    {batch:?}");
+        assert!(
+            batch.is_empty() && batch.sequences.is_empty(),
+            "nobody runs\n  expected an empty batch\n  found    {batch:?}"
+        );
     }
 }
 
@@ -184,7 +218,10 @@ mod ex_08_2_admit {
 
     impl Room {
         fn of(tokens: usize) -> Room {
-            Room { tokens, held: Vec::new() }
+            Room {
+                tokens,
+                held: Vec::new(),
+            }
         }
 
         fn holders(&self) -> Vec<u64> {
@@ -227,7 +264,9 @@ mod ex_08_2_admit {
     fn queue(prompts: &[usize]) -> Queues {
         let mut queues = Queues::default();
         let requests = prompts.iter().zip(1..);
-        queues.waiting.extend(requests.map(|(length, id)| waiting(id, &vec![9; *length])));
+        queues
+            .waiting
+            .extend(requests.map(|(length, id)| waiting(id, &vec![9; *length])));
         queues
     }
 
@@ -250,7 +289,11 @@ mod ex_08_2_admit {
     fn as_many_join_as_there_is_room_for() {
         let mut queues = queue(&[1, 1, 1]);
         let joined = admit(&mut queues, &mut Room::of(64), 4);
-        expect("1, 2 and 3 wait, four may run: run", in_order(&queues.running), [1, 2, 3]);
+        expect(
+            "1, 2 and 3 wait, four may run: run",
+            in_order(&queues.running),
+            [1, 2, 3],
+        );
         expect("the same: how many joined", joined, 3usize);
     }
 
@@ -270,7 +313,9 @@ mod ex_08_2_admit {
     #[test]
     fn no_more_run_than_may() {
         let mut queues = queue(&[1]);
-        queues.running.extend([running(7, &[9], &[9], 1), running(8, &[9], &[9], 1)]);
+        queues
+            .running
+            .extend([running(7, &[9], &[9], 1), running(8, &[9], &[9], 1)]);
         let joined = admit(&mut queues, &mut Room::of(64), 2);
         expect(
             "7 and 8 run, 1 waits, two may run, memory has room: run",
@@ -299,7 +344,11 @@ mod ex_08_2_admit {
         let mut queues = queue(&[5, 2]);
         let joined = admit(&mut queues, &mut Room::of(3), 4);
         let what = "memory for 3 tokens; request 1 needs 5, request 2 needs 2";
-        expect(&format!("{what}: run"), in_order(&queues.running), Vec::<u64>::new());
+        expect(
+            &format!("{what}: run"),
+            in_order(&queues.running),
+            Vec::<u64>::new(),
+        );
         expect(&format!("{what}: wait"), in_order(&queues.waiting), [1, 2]);
         expect(&format!("{what}: how many joined"), joined, 0usize);
     }
@@ -310,16 +359,32 @@ mod ex_08_2_admit {
         let mut queues = queue(&[1, 1]);
         admit(&mut queues, &mut Room::of(64), 1);
         let status = |request: Option<&Request>| request.map(|request| request.status);
-        expect("1 joined: its status", status(queues.running.first()), Some(Status::Prefilling));
-        expect("2 waits: its status", status(queues.waiting.front()), Some(Status::Waiting));
+        expect(
+            "1 joined: its status",
+            status(queues.running.first()),
+            Some(Status::Prefilling),
+        );
+        expect(
+            "2 waits: its status",
+            status(queues.waiting.front()),
+            Some(Status::Waiting),
+        );
     }
 
     #[test]
     fn where_nobody_waits_nothing_happens() {
         let mut queues = queue(&[]);
         queues.running.push(running(7, &[9], &[9], 1));
-        expect("7 runs, nobody waits: how many joined", admit(&mut queues, &mut Room::of(64), 2), 0usize);
-        expect("7 runs, nobody waits: its status", queues.running[0].status, Status::Decoding);
+        expect(
+            "7 runs, nobody waits: how many joined",
+            admit(&mut queues, &mut Room::of(64), 2),
+            0usize,
+        );
+        expect(
+            "7 runs, nobody waits: its status",
+            queues.running[0].status,
+            Status::Decoding,
+        );
     }
 }
 
@@ -331,11 +396,16 @@ mod ex_08_3_recycle {
     use continuous_batching::slots::{Slot, SlotId};
 
     fn held(owner: u64) -> Slot {
-        Slot::Held { owner: SeqId(owner), len: 3 }
+        Slot::Held {
+            owner: SeqId(owner),
+            len: 3,
+        }
     }
 
     fn free(next: Option<usize>) -> Slot {
-        Slot::Free { next: next.map(SlotId) }
+        Slot::Free {
+            next: next.map(SlotId),
+        }
     }
 
     /// The slots on the free list, first one first; at most eight, so that a circle ends.
@@ -344,7 +414,10 @@ mod ex_08_3_recycle {
             Slot::Free { next } => next,
             Slot::Held { .. } => None,
         };
-        std::iter::successors(first_free, next).map(|slot| slot.0).take(8).collect()
+        std::iter::successors(first_free, next)
+            .map(|slot| slot.0)
+            .take(8)
+            .collect()
     }
 
     #[test]
@@ -388,16 +461,28 @@ mod ex_08_3_recycle {
     fn the_next_owner_keeps_the_slot() {
         let (mut slots, mut first_free) = ([held(9), free(None)], Some(SlotId(1)));
         let given_back = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
-        expect("slot 0 is held by 9, and 7 gives it back: returned", given_back, false);
+        expect(
+            "slot 0 is held by 9, and 7 gives it back: returned",
+            given_back,
+            false,
+        );
         expect("the same: slot 0", slots[0], held(9));
-        expect("the same: the free list", on_the_list(&slots, first_free), [1]);
+        expect(
+            "the same: the free list",
+            on_the_list(&slots, first_free),
+            [1],
+        );
     }
 
     #[test]
     fn the_others_are_left_alone() {
         let (mut slots, mut first_free) = ([held(4), held(7), held(5)], None);
         recycle(&mut slots, &mut first_free, SlotId(1), SeqId(7));
-        expect("4, 7 and 5 hold slots 0 to 2, and 7 leaves: slots 0 and 2", [slots[0], slots[2]], [held(4), held(5)]);
+        expect(
+            "4, 7 and 5 hold slots 0 to 2, and 7 leaves: slots 0 and 2",
+            [slots[0], slots[2]],
+            [held(4), held(5)],
+        );
     }
 }
 
@@ -444,7 +529,12 @@ mod ex_08_4_step {
     }
 
     /// Everybody who waits joins at once; each brings what is not computed.
-    fn everybody(queues: &mut Queues, memory: &mut Holders, _: &EngineLimits, batch: &mut Batch) -> usize {
+    fn everybody(
+        queues: &mut Queues,
+        memory: &mut Holders,
+        _: &EngineLimits,
+        batch: &mut Batch,
+    ) -> usize {
         let joined = queues.waiting.len();
         for mut request in std::mem::take(&mut queues.waiting) {
             let _ = memory.admit(&mut request);
@@ -548,8 +638,16 @@ mod ex_08_4_step {
     fn one_request_gets_one_token_a_step() {
         let mut engine = engine(&[(&[5, 6], 3)]);
         let what = "a model that says n + 1 after n, request 0 with prompt [5, 6]";
-        expect(&format!("{what}: first step"), stepped(&mut engine), ["0 says 7"]);
-        expect(&format!("{what}: second step"), stepped(&mut engine), ["0 says 8"]);
+        expect(
+            &format!("{what}: first step"),
+            stepped(&mut engine),
+            ["0 says 7"],
+        );
+        expect(
+            &format!("{what}: second step"),
+            stepped(&mut engine),
+            ["0 says 8"],
+        );
     }
 
     /// Row i of the logits belongs to the i-th request, however many rows of the batch each has.
@@ -596,16 +694,29 @@ mod ex_08_4_step {
             stepped(&mut engine),
             ["0 says 2", "1 says 11", "0 ends: Length"],
         );
-        let running: Vec<u64> = engine.queues.running.iter().map(|request| request.id.0).collect();
+        let running: Vec<u64> = engine
+            .queues
+            .running
+            .iter()
+            .map(|request| request.id.0)
+            .collect();
         expect("after the step: run", running, [1]);
-        expect("after the step: hold memory", &engine.memory.0[..], [SeqId(1)]);
+        expect(
+            "after the step: hold memory",
+            &engine.memory.0[..],
+            [SeqId(1)],
+        );
     }
 
     /// The model says 30 after 29, and 30 ends a text.
     #[test]
     fn the_end_of_a_text_is_told_as_an_end() {
         let mut engine = engine(&[(&[28], 4)]);
-        expect("the model says 29: first step", stepped(&mut engine), ["0 says 29"]);
+        expect(
+            "the model says 29: first step",
+            stepped(&mut engine),
+            ["0 says 29"],
+        );
         expect(
             "the model says 30, which ends a text: second step",
             stepped(&mut engine),
@@ -623,7 +734,11 @@ mod ex_08_4_step {
             stepped(&mut engine),
             ["1 says 11", "0 ends: Cancelled"],
         );
-        expect("the same: hold memory after it", &engine.memory.0[..], [SeqId(1)]);
+        expect(
+            "the same: hold memory after it",
+            &engine.memory.0[..],
+            [SeqId(1)],
+        );
     }
 
     #[test]
@@ -637,7 +752,10 @@ mod ex_08_4_step {
                 _ => Delivery::Taken,
             }
         });
-        assert!(done.is_ok(), "nobody takes the token of request 0\n  expected a step that goes on\n  found    {done:?}");
+        assert!(
+            done.is_ok(),
+            "nobody takes the token of request 0\n  expected a step that goes on\n  found    {done:?}"
+        );
         expect(
             "nobody takes the token of request 0: this step",
             heard,
@@ -657,9 +775,17 @@ mod ex_08_4_step {
             Delivery::Taken
         });
         let is_choice = matches!(done, Err(EngineError::Choose { id: SeqId(1), .. }));
-        assert!(is_choice, "the logits of request 1 are no numbers\n  expected an error that names request 1\n  found    {done:?}");
+        assert!(
+            is_choice,
+            "the logits of request 1 are no numbers\n  expected an error that names request 1\n  found    {done:?}"
+        );
         expect("the same: what was told", heard, Vec::<String>::new());
-        let outputs: Vec<usize> = engine.queues.running.iter().map(|r| r.output.len()).collect();
+        let outputs: Vec<usize> = engine
+            .queues
+            .running
+            .iter()
+            .map(|r| r.output.len())
+            .collect();
         expect("the same: tokens of both outputs", outputs, [0, 0]);
         engine.runner.broken = None;
         expect(
@@ -694,7 +820,8 @@ mod ex_08_5_cancellation {
             .iter()
             .filter(|fault| {
                 let careless = CARELESS.iter().find(|(what, _)| what == *fault);
-                let (_, make) = careless.unwrap_or_else(|| panic!("no careless engine that {fault}"));
+                let (_, make) =
+                    careless.unwrap_or_else(|| panic!("no careless engine that {fault}"));
                 test_cancellation(make).is_ok()
             })
             .copied()
@@ -709,7 +836,10 @@ mod ex_08_5_cancellation {
     #[test]
     fn the_right_engine_passes() {
         let seen = test_cancellation(&correct);
-        assert!(seen.is_ok(), "the right engine\n  expected Ok\n  found    {seen:?}");
+        assert!(
+            seen.is_ok(),
+            "the right engine\n  expected Ok\n  found    {seen:?}"
+        );
     }
 
     #[test]
@@ -739,7 +869,10 @@ mod ex_08_5_cancellation {
 
     #[test]
     fn the_others_are_looked_at() {
-        finds_out(&["does not give the slot back", "gives the slot back and writes on"]);
+        finds_out(&[
+            "does not give the slot back",
+            "gives the slot back and writes on",
+        ]);
     }
 
     /// No engine was left out above.
@@ -768,7 +901,11 @@ mod ex_08_6_steps {
     #[test]
     fn refilled_slots_take_as_many_steps_as_the_answer_says() {
         let (options, answer) = question("08.6");
-        expect("the right option", options[answer].as_str(), refilled().to_string());
+        expect(
+            "the right option",
+            options[answer].as_str(),
+            refilled().to_string(),
+        );
     }
 
     /// One after the other, and two at a time in batches with a wait window of zero.
@@ -869,10 +1006,22 @@ mod ex_08_8_alone {
             Ok(TokenId(1))
         };
         kv_cache::generate::generate(&prompt, &alone, next, &mut |_| {}).unwrap();
-        expect("steps of a request, and passes of lesson 06's loop", steps, passes);
+        expect(
+            "steps of a request, and passes of lesson 06's loop",
+            steps,
+            passes,
+        );
         let (options, answer) = question("08.8");
-        expect("the right option", options[answer].as_str(), steps.to_string());
-        expect("nobody halves it by eight slots", &options[0], (steps / 8).to_string());
+        expect(
+            "the right option",
+            options[answer].as_str(),
+            steps.to_string(),
+        );
+        expect(
+            "the first option, all slots on one text",
+            options[0].as_str(),
+            (steps / 8).to_string(),
+        );
     }
 }
 
@@ -956,8 +1105,16 @@ mod whole {
             engine.submit(&ids(&[1, 2]), length).unwrap();
         }
         engine.run(&mut |_| Delivery::Taken).unwrap();
-        expect("steps for lengths 2, 8, 3, 3 on two slots", engine.num_steps(), 8u64);
-        let running: Vec<usize> = engine.trace().iter().map(|step| step.computed.len()).collect();
+        expect(
+            "steps for lengths 2, 8, 3, 3 on two slots",
+            engine.num_steps(),
+            8u64,
+        );
+        let running: Vec<usize> = engine
+            .trace()
+            .iter()
+            .map(|step| step.computed.len())
+            .collect();
         expect("requests in each step", running, vec![2; 8]);
         expect("slots held at the end", engine.memory.num_holders(), 0usize);
     }
@@ -966,7 +1123,8 @@ mod whole {
     #[test]
     fn a_small_model_answers_many_as_the_reference_answers_each() {
         let golden = fixtures::golden("some-kv-tied-bf16");
-        let mut model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
+        let mut model =
+            Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
         model.config.eos_token_ids.clear();
         let (pool, capacity) = (Pool::new(2), model.config.llama.max_seq_len);
         let runner = ModelRunner::new(&model, &pool, 2, capacity);
@@ -974,14 +1132,20 @@ mod whole {
         let mut engine = Engine::new(runner, cache, EngineLimits::of_model(&model.config, 2));
         let mut expected = BTreeMap::new();
         for case in &golden.cases {
-            let id = engine.submit(&ids(&case.prompt_tokens), case.greedy_tokens.len()).unwrap();
+            let id = engine
+                .submit(&ids(&case.prompt_tokens), case.greedy_tokens.len())
+                .unwrap();
             expected.insert(id, (&case.name, ids(&case.greedy_tokens)));
         }
         engine
             .run(&mut |event| {
                 if let Event::Finished { id, output, .. } = event {
                     let (name, tokens) = &expected[&id];
-                    expect(&format!("{}, prompt {name:?}", golden.model), output, tokens.as_slice());
+                    expect(
+                        &format!("{}, prompt {name:?}", golden.model),
+                        output,
+                        tokens.as_slice(),
+                    );
                 }
                 Delivery::Taken
             })

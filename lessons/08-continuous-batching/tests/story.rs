@@ -16,7 +16,9 @@ fn redacted(story: &str) -> String {
         let text = line.trim();
         let column = line.len() - line.trim_start().len();
         in_texts = (in_texts || text.starts_with("step   slot")) && !text.is_empty();
-        let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
+        let foreign = NOT_OURS
+            .iter()
+            .find(|beginning| text.starts_with(**beginning));
         if let Some(beginning) = foreign {
             lines.push(format!("{} …", beginning.trim()));
         } else if in_texts {

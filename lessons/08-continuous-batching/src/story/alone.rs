@@ -26,7 +26,10 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "Listen at the wall",
         "64 requests on 8 slots, three of them cancelled on the way. Every answer is compared with the same request alone, token for token.",
     );
-    let jobs = jobs(scene, &arrivals(scene.seed + 100, REQUESTS, &three_kinds(), &Pace::AtOnce));
+    let jobs = jobs(
+        scene,
+        &arrivals(scene.seed + 100, REQUESTS, &three_kinds(), &Pace::AtOnce),
+    );
     let ended = together(scene, &jobs)?;
     let mut equal = 0;
     for (index, job) in jobs.iter().enumerate() {
@@ -44,7 +47,11 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let mut table = Table::new(&["request", "came of it", "as it should"]);
     let yes = |right: bool| if right { "yes" } else { "NO" };
     let whole = equal == REQUESTS;
-    table.row(["64 at once, 8 slots, 3 cancelled", &format!("{equal} as alone, up to their cancel"), yes(whole)]);
+    table.row([
+        "64 at once, 8 slots, 3 cancelled",
+        &format!("{equal} as alone"),
+        yes(whole),
+    ]);
     for (what, found, right) in &edges {
         table.row([what, found.as_str(), yes(*right)]);
     }
@@ -72,7 +79,10 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         verdict,
         note: &note,
     });
-    anyhow::ensure!(whole && edges_hold, "an answer depends on its company: this engine is broken");
+    anyhow::ensure!(
+        whole && edges_hold,
+        "an answer depends on its company: this engine is broken"
+    );
     Ok(())
 }
 
@@ -102,8 +112,16 @@ fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, Ended
         Delivery::Taken
     })?;
     engine.check_invariants();
-    anyhow::ensure!(engine.memory.num_holders() == 0, "somebody still holds a slot");
-    anyhow::ensure!(ended.len() == jobs.len(), "{} of {} requests ended", ended.len(), jobs.len());
+    anyhow::ensure!(
+        engine.memory.num_holders() == 0,
+        "somebody still holds a slot"
+    );
+    anyhow::ensure!(
+        ended.len() == jobs.len(),
+        "{} of {} requests ended",
+        ended.len(),
+        jobs.len()
+    );
     Ok(ended)
 }
 
@@ -112,7 +130,15 @@ fn single(scene: &Scene, job: &Job) -> anyhow::Result<Vec<TokenId>> {
     let mut cache = cache_for(&scene.model, job.prompt.len(), job.new_tokens);
     let mut state = State::new(&scene.model.config, job.prompt.len());
     let (model, pool) = (&scene.model, &scene.pool);
-    let timed = generate(model, &mut state, &mut cache, pool, &job.prompt, job.new_tokens, &mut |_| {})?;
+    let timed = generate(
+        model,
+        &mut state,
+        &mut cache,
+        pool,
+        &job.prompt,
+        job.new_tokens,
+        &mut |_| {},
+    )?;
     Ok(timed.generation.tokens)
 }
 
@@ -124,9 +150,16 @@ fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
     let max_seq_len = scene.model.config.llama.max_seq_len;
     let mut engine = scene.engine(2, max_seq_len);
     let (mut edges, mut refused): (Vec<Edge>, Vec<String>) = (Vec::new(), Vec::new());
-    for (what, len) in [("an empty prompt", 0), ("a prompt over the limit", max_seq_len + 1)] {
+    for (what, len) in [
+        ("an empty prompt", 0),
+        ("a prompt over the limit", max_seq_len + 1),
+    ] {
         let answer = engine.submit(&scene.made_up_tokens(0, len), 4);
-        edges.push((what, answer.as_ref().map_or("refused", |_| "accepted").into(), answer.is_err()));
+        edges.push((
+            what,
+            answer.as_ref().map_or("refused", |_| "accepted").into(),
+            answer.is_err(),
+        ));
         refused.extend(answer.err().map(|refusal| refusal.to_string()));
     }
     let nothing = engine.submit(&scene.made_up_tokens(0, 4), 0)?;
@@ -140,10 +173,16 @@ fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
     })?;
     for (what, id, expected) in [
         ("no new tokens", nothing, FinishReason::Length),
-        ("a prompt that fills the context", full, FinishReason::Context),
+        (
+            "a prompt that fills the context",
+            full,
+            FinishReason::Context,
+        ),
     ] {
         let is_right = ended.get(&id) == Some(&(Vec::new(), expected));
-        let found = ended.get(&id).map(|(tokens, reason)| format!("{} tokens, {reason:?}", tokens.len()));
+        let found = ended
+            .get(&id)
+            .map(|(tokens, reason)| format!("{} tokens, {reason:?}", tokens.len()));
         edges.push((what, found.unwrap_or_else(|| "no end".into()), is_right));
     }
     Ok((edges, refused))

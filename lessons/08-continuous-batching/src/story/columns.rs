@@ -58,7 +58,14 @@ impl Columns {
                     None => String::new(),
                 };
                 let cell = term::pad(&term::cut(&cell, self.width), self.width);
-                story.paint(if new.is_some() { Tone::Accent } else { Tone::Dim }, &cell)
+                story.paint(
+                    if new.is_some() {
+                        Tone::Accent
+                    } else {
+                        Tone::Dim
+                    },
+                    &cell,
+                )
             })
             .collect();
         story.print(format!("   {step:>4}   {}\n", cells.join(" ").trim_end()));
@@ -93,27 +100,80 @@ impl Columns {
         }
     }
 
-    /// Ends the open line, if there is one.
+    /// Ends the open line, if there is one. A word that may go on stays for the next line; of a text that left nothing stays.
     pub fn end_line(&mut self, story: &mut Story) {
         if self.steps == 0 {
             return;
         }
-        let mut cells = Vec::with_capacity(self.columns.len());
-        for column in &mut self.columns {
-            let text = std::mem::take(&mut column.text);
-            let left = column.left.take();
-            let mark = left.map_or(String::new(), |mark| format!(" {mark}"));
-            let room = self.width.saturating_sub(term::width(&mark));
-            let cell = term::cut(&text, room);
-            let blanks = " ".repeat(room.saturating_sub(term::width(&cell)));
-            cells.push(format!("{cell}{}{blanks}", story.paint(Tone::Good, &mark)));
-            column.taken &= left.is_none();
+        let mut label = self.first_step.to_string();
+        loop {
+            let all = label.is_empty();
+            let cells: Vec<String> = (self.columns.iter_mut())
+                .map(|column| match all && column.left.is_none() {
+                    true => " ".repeat(self.width),
+                    false => column.next_cell(self.width, story),
+                })
+                .collect();
+            story.print(format!("   {label:>4}   {}\n", cells.join(" ").trim_end()));
+            label.clear();
+            if self.columns.iter().all(|column| column.left.is_none()) {
+                break;
+            }
         }
-        story.print(format!(
-            "   {:>4}   {}\n",
-            self.first_step,
-            cells.join(" ").trim_end()
-        ));
         (self.first_step, self.steps) = (self.first_step + self.steps, 0);
+    }
+}
+
+impl Column {
+    /// As much of the text as fits into a cell; with its mark, if it left and nothing remains.
+    fn next_cell(&mut self, width: usize, story: &Story) -> String {
+        let mark = self.left.map_or(String::new(), |mark| format!(" {mark}"));
+        let room = width - term::width(&mark);
+        let cut = place_to_cut(&self.text, room, self.left.is_some());
+        let rest = self.text.split_off(cut);
+        let shown = std::mem::replace(&mut self.text, rest.trim_start().to_owned());
+        let is_over = self.left.is_some() && self.text.is_empty();
+        let mark = if is_over { mark } else { String::new() };
+        if is_over {
+            (self.left, self.taken) = (None, false);
+        }
+        let blanks = " ".repeat(width.saturating_sub(term::width(&shown) + term::width(&mark)));
+        format!("{shown}{}{blanks}", story.paint(Tone::Good, &mark))
+    }
+}
+
+/// Where a text is cut for a cell of so many columns: before a blank, at its end if it `is_whole`, or in the middle of a word that is too long.
+fn place_to_cut(text: &str, columns: usize, is_whole: bool) -> usize {
+    let blanks = text.match_indices(' ').map(|(at, _)| at);
+    let end = is_whole.then_some(text.len());
+    let fits = |at: &usize| term::width(&text[..*at]) <= columns;
+    match blanks.chain(end).filter(fits).max() {
+        Some(at) if at > 0 => at,
+        _ if term::width(text) <= columns => 0,
+        _ => {
+            let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+            ends.filter(fits).max().unwrap_or(text.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_to_cut;
+
+    #[track_caller]
+    fn check(text: &str, columns: usize, is_whole: bool, shown: &str) {
+        assert_eq!(&text[..place_to_cut(text, columns, is_whole)], shown);
+    }
+
+    #[test]
+    fn words_stay_whole_where_they_fit() {
+        check("and the two h", 22, false, "and the two");
+        check("and the two h", 22, true, "and the two h");
+        check("and the two houses", 14, true, "and the two");
+        check("Mol", 22, false, "");
+        check("unbelievably", 5, false, "unbel");
+        check("你好吗", 4, true, "你好");
+        check("", 4, true, "");
     }
 }

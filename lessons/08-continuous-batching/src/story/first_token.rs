@@ -2,19 +2,14 @@
 
 use super::Scene;
 use super::serve::Times;
-use super::waiting::{CONTINUOUS, Round, STATIC, race_of};
+use super::waiting::{ALONE, CONTINUOUS, Round, SHORT, STATIC, race_of};
 use generation::State;
 use kv_cache::session::{cache_for, generate};
 use lab::chart::Chart;
-use lab::race::RaceEntry;
 use lab::story::{Claim, Story, Verdict};
 
-/// Times that a lone request is measured.
+/// Requests that are measured alone in each round.
 const TRIES: usize = 15;
-/// Tokens of a short prompt.
-const PROMPT: usize = 16;
-/// The baseline: lesson 06, nobody else there.
-const ALONE: &str = "alone";
 
 /// C4: the time to first token of short requests, against that of one that is alone.
 pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Result<()> {
@@ -22,14 +17,14 @@ pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Resu
         "Wait for the first token",
         "Whoever comes while others run waits for the end of the step that runs, and then shares its first step with them. What does that add?",
     );
-    let alone = alone(scene)?;
-    let mut race = race_of("first-token", "First token of short requests, x: percentile", rounds, Times::ttft);
-    race.baseline = ALONE.into();
-    for percent in [50.0, 99.0] {
-        race.entries.push(RaceEntry::from_samples(ALONE, Some(percent), alone.clone()));
-    }
+    let title = "First token of short requests, x: percentile";
+    let names = [STATIC, CONTINUOUS, ALONE];
+    let race = race_of(("first-token", title), &names, rounds, Times::ttft);
     story.race_result(&race);
-    let median = |name: &str, percent: f64| race.entry_at(name, percent).map_or(f64::NAN, |entry| entry.median);
+    let median = |name: &str, percent: f64| {
+        race.entry_at(name, percent)
+            .map_or(f64::NAN, |entry| entry.median)
+    };
     let added = |percent: f64| median(CONTINUOUS, percent) - median(ALONE, percent);
     let (usual, tail) = (added(50.0), added(99.0));
     let verdict = match (usual < 20.0, tail < 20.0) {
@@ -54,7 +49,10 @@ pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Resu
     let chart = [50.0, 99.0].into_iter().fold(
         Chart::bars("first-token", "The first token of short requests")
             .y_label("ms from arrival to first token")
-            .note(&format!("prompt of {PROMPT} tokens, model {}", scene.model.name)),
+            .note(&format!(
+                "prompt of {} tokens, model {}",
+                SHORT.0, scene.model.name
+            )),
         |chart, percent| {
             let parts = [
                 ("static batches (07)", median(STATIC, percent)),
@@ -68,18 +66,20 @@ pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Resu
     Ok(())
 }
 
-/// Milliseconds to the first token in lesson 06's loop, warm.
-fn alone(scene: &Scene) -> anyhow::Result<Vec<f64>> {
-    let mut cache = cache_for(&scene.model, PROMPT, 1);
-    let mut state = State::new(&scene.model.config, PROMPT);
-    let mut samples = Vec::with_capacity(TRIES);
-    for index in 0..TRIES + 1 {
-        let prompt = scene.made_up_tokens(index, PROMPT);
+/// First tokens in lesson 06's loop, one request after the other.
+pub fn alone(scene: &Scene) -> anyhow::Result<Vec<Times>> {
+    let prompt_tokens = SHORT.0;
+    let mut cache = cache_for(&scene.model, prompt_tokens, 1);
+    let mut state = State::new(&scene.model.config, prompt_tokens);
+    let mut times = Vec::with_capacity(TRIES);
+    for index in 0..TRIES {
+        let prompt = scene.made_up_tokens(index, prompt_tokens);
         let (model, pool) = (&scene.model, &scene.pool);
         let timed = generate(model, &mut state, &mut cache, pool, &prompt, 1, &mut |_| {})?;
-        if index > 0 {
-            samples.extend(timed.timings.ttft.map(|ttft| ttft.as_secs_f64() * 1e3));
-        }
+        times.push(Times {
+            first: timed.timings.ttft.unwrap_or_default(),
+            ..Times::default()
+        });
     }
-    Ok(samples)
+    Ok(times)
 }

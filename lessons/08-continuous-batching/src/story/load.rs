@@ -55,14 +55,21 @@ pub fn mixes(scene: &Scene) -> Vec<Mix> {
     [
         ("equal, short", "equal", Lengths::equal(16, 8)),
         ("6 : 3 : 1", "mix", three_kinds()),
-        ("exponential", "exponential", Lengths::exponential(16, 24.0, 192)),
+        (
+            "exponential",
+            "exponential",
+            Lengths::exponential(16, 24.0, 192),
+        ),
         ("conversation", "conversation", conversation),
     ]
     .into_iter()
     .map(|(name, id, lengths)| Mix {
         name,
         id,
-        jobs: jobs(scene, &arrivals(scene.seed, REQUESTS, &lengths, &Pace::AtOnce)),
+        jobs: jobs(
+            scene,
+            &arrivals(scene.seed, REQUESTS, &lengths, &Pace::AtOnce),
+        ),
         lengths,
     })
     .collect()

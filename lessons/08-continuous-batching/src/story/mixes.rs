@@ -77,7 +77,14 @@ pub fn counted(story: &mut Story, scene: &Scene, mixes: &[Mix]) {
         answer: 1,
         because: &because,
     });
-    let mut table = Table::new(&["lengths", "batch", "longest / mean", "steps static", "continuous", "times"]);
+    let mut table = Table::new(&[
+        "lengths",
+        "batch",
+        "longest / mean",
+        "steps static",
+        "continuous",
+        "times",
+    ]);
     let mut row = |name: &str, lengths: &Lengths, slots: usize, expected: Option<f64>| {
         let (batches, engine) = steps_of(lengths, MANY, scene.seed, slots);
         table.row([
@@ -92,7 +99,15 @@ pub fn counted(story: &mut Story, scene: &Scene, mixes: &[Mix]) {
     };
     let mut gains = Vec::new();
     for slots in [5, SLOTS, 32] {
-        gains.push((slots, row("exponential, mean 40", &exponential, slots, Some(harmonic(slots)))));
+        gains.push((
+            slots,
+            row(
+                "exponential, mean 40",
+                &exponential,
+                slots,
+                Some(harmonic(slots)),
+            ),
+        ));
     }
     row("equal", &Lengths::equal(16, 40), SLOTS, Some(1.0));
     for mix in mixes.iter().filter(|mix| mix.id != "exponential") {
@@ -118,8 +133,20 @@ fn run_static(scene: &Scene, state: &mut BatchState, jobs: &[Job]) -> anyhow::Re
         let prompts: Vec<&[TokenId]> = batch.iter().map(|job| job.prompt.as_slice()).collect();
         let lengths: Vec<usize> = batch.iter().map(|job| job.new_tokens).collect();
         let (model, pool) = (&scene.model, &scene.pool);
-        let run = generate_batch(model, state, pool, &prompts, &lengths, Pad::default(), &mut |_, _| {})?;
-        answers.extend(run.generations.into_iter().map(|generation| generation.tokens));
+        let run = generate_batch(
+            model,
+            state,
+            pool,
+            &prompts,
+            &lengths,
+            Pad::default(),
+            &mut |_, _| {},
+        )?;
+        answers.extend(
+            run.generations
+                .into_iter()
+                .map(|generation| generation.tokens),
+        );
     }
     Ok(answers)
 }
@@ -157,8 +184,12 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
             .unit("tokens/s")
             .work(new_tokens(&mix.jobs) as f64)
             .rounds(ROUNDS)
-            .entry("static batches", None, || run_static(scene, &mut state, &mix.jobs))
-            .entry("continuous", None, || run_continuous(&mut engine, &mix.jobs))
+            .entry("static batches", None, || {
+                run_static(scene, &mut state, &mix.jobs)
+            })
+            .entry("continuous", None, || {
+                run_continuous(&mut engine, &mix.jobs)
+            })
             .baseline("static batches")
             .check(|a, b| match (a, b) {
                 (Ok(a), Ok(b)) if a == b => Ok(()),
@@ -173,7 +204,10 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         .y_label("tokens a second")
         .note(&format!("batch {SLOTS}, model {}", scene.model.name));
     for (mix, race) in &races {
-        let lengths = mix.jobs.iter().map(|job| (job.prompt.len(), job.new_tokens));
+        let lengths = mix
+            .jobs
+            .iter()
+            .map(|job| (job.prompt.len(), job.new_tokens));
         let batches = static_steps(lengths, SLOTS).steps();
         let (_, steps) = steps_of(&mix.lengths, mix.jobs.len(), scene.seed, SLOTS);
         let mean = new_tokens(&mix.jobs) as f64 / mix.jobs.len() as f64;
@@ -195,22 +229,38 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         );
     }
     story.table(&table);
-    let gains: Vec<(&str, f64)> = races.iter().map(|(mix, race)| (mix.id, gain(race))).collect();
+    let gains: Vec<(&str, f64)> = races
+        .iter()
+        .map(|(mix, race)| (mix.id, gain(race)))
+        .collect();
     story.values("gains", &gains);
     claims(story, &gains)?;
     story.chart(&chart.baseline("static batches (07)"))?;
-    let (mix, race) = races.iter().find(|(mix, _)| mix.id == "mix").context("the mix of three kinds")?;
-    let tokens_per_second = race.entry("static batches").context("a race with entries")?.median;
+    let (mix, race) = races
+        .iter()
+        .find(|(mix, _)| mix.id == "mix")
+        .context("the mix of three kinds")?;
+    let tokens_per_second = race
+        .entry("static batches")
+        .context("a race with entries")?
+        .median;
     Ok(tokens_per_second * mix.jobs.len() as f64 / new_tokens(&mix.jobs) as f64)
 }
 
 fn claims(story: &mut Story, gains: &[(&str, f64)]) -> anyhow::Result<()> {
     let of = |wanted: &str| {
-        let found = gains.iter().find(|(id, _)| *id == wanted).map(|(_, gain)| *gain);
+        let found = gains
+            .iter()
+            .find(|(id, _)| *id == wanted)
+            .map(|(_, gain)| *gain);
         found.with_context(|| format!("a race on the mix {wanted}"))
     };
-    let (equal, mix, exponential, conversation) =
-        (of("equal")?, of("mix")?, of("exponential")?, of("conversation")?);
+    let (equal, mix, exponential, conversation) = (
+        of("equal")?,
+        of("mix")?,
+        of("exponential")?,
+        of("conversation")?,
+    );
     let verdict = match mix {
         gain if gain >= 2.0 => Verdict::Holds,
         gain if gain >= 1.2 => Verdict::Partly,
@@ -257,31 +307,56 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
         "Watch the batch",
         "Requests that move in each step, on the mix of three kinds: the area below both lines is the same, all tokens of all answers.",
     );
-    let mix = mixes.iter().find(|mix| mix.id == "mix").context("the mix of three kinds")?;
+    let mix = mixes
+        .iter()
+        .find(|mix| mix.id == "mix")
+        .context("the mix of three kinds")?;
     let mut engine = scene.engine(SLOTS, longest(&mix.jobs));
     engine.start_trace();
     run_continuous(&mut engine, &mix.jobs)?;
-    let lengths = mix.jobs.iter().map(|job| (job.prompt.len(), job.new_tokens));
+    let lengths = mix
+        .jobs
+        .iter()
+        .map(|job| (job.prompt.len(), job.new_tokens));
     let plan = static_steps(lengths, SLOTS);
     let schedules = [
-        ("static batches (07)", timeline::running(&timeline::of_plan(&plan, SLOTS))),
-        ("continuous (08)", timeline::running(&timeline::of_trace(engine.trace(), SLOTS))),
+        (
+            "static batches (07)",
+            timeline::running(&timeline::of_plan(&plan, SLOTS)),
+        ),
+        (
+            "continuous (08)",
+            timeline::running(&timeline::of_trace(engine.trace(), SLOTS)),
+        ),
     ];
     let mut chart = Chart::lines("fill", "Who moves in each step")
         .x_label("step")
         .y_label("requests that move")
-        .note(&format!("{} requests, 6 : 3 : 1, batch {SLOTS}", mix.jobs.len()))
+        .note(&format!(
+            "{} requests, 6 : 3 : 1, batch {SLOTS}",
+            mix.jobs.len()
+        ))
         .y_range(0.0, SLOTS as f64 + 0.5);
     for (name, running) in &schedules {
         let mean = running.iter().sum::<usize>() as f64 / running.len().max(1) as f64;
         story.show_as(
             name,
             mean,
-            format!("{} steps, {mean:.1} of {SLOTS} move in a step, {:.0} %", running.len(), 100.0 * mean / SLOTS as f64),
+            format!(
+                "{} steps, {mean:.1} of {SLOTS} move in a step, {:.0} %",
+                running.len(),
+                100.0 * mean / SLOTS as f64
+            ),
         );
         chart = chart.series(name, stairs(running));
     }
-    story.values("running", schedules.iter().map(|(_, running)| running).collect::<Vec<_>>());
+    story.values(
+        "running",
+        schedules
+            .iter()
+            .map(|(_, running)| running)
+            .collect::<Vec<_>>(),
+    );
     timeline::bars(story, &schedules);
     story.chart(&chart)?;
     Ok(())
@@ -291,7 +366,12 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
 fn stairs(running: &[usize]) -> Vec<(f64, f64)> {
     let steps = running.iter().enumerate();
     let mut points: Vec<(f64, f64)> = steps
-        .flat_map(|(step, running)| [(step as f64, *running as f64), (step as f64 + 1.0, *running as f64)])
+        .flat_map(|(step, running)| {
+            [
+                (step as f64, *running as f64),
+                (step as f64 + 1.0, *running as f64),
+            ]
+        })
         .collect();
     points.push((running.len() as f64, 0.0));
     points

@@ -99,7 +99,14 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let prefills = |seat: &&continuous_batching::trace::Seat| seat.status == Status::Prefilling;
     let steps = engine.trace().iter();
     story.values("steps", engine.num_steps());
-    story.values("prefills", steps.clone().flat_map(|s| &s.computed).filter(prefills).count());
+    story.values(
+        "prefills",
+        steps
+            .clone()
+            .flat_map(|s| &s.computed)
+            .filter(prefills)
+            .count(),
+    );
     story.values("trace", engine.trace());
     story.say_as(
         Tone::Dim,

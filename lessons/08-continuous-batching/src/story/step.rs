@@ -30,9 +30,22 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         id: "steps-of-four",
         question: "Whoever is done leaves, and the next one takes the slot in the following step. After how many steps are all four done?",
         options: &[
-            Choice { text: &alone, answer_to_wrong: Some("That is one after the other. Two slots move two requests in each step.") },
-            Choice { text: &together, answer_to_wrong: Some("That is a static batch with a wait window of zero: it starts at once, but its two still end together. What is new is not when a batch starts, it is that nobody waits for its end.") },
-            Choice { text: "8", answer_to_wrong: None },
+            Choice {
+                text: &alone,
+                answer_to_wrong: Some(
+                    "That is one after the other. Two slots move two requests in each step.",
+                ),
+            },
+            Choice {
+                text: &together,
+                answer_to_wrong: Some(
+                    "That is a static batch with a wait window of zero: it starts at once, but its two still end together. What is new is not when a batch starts, it is that nobody waits for its end.",
+                ),
+            },
+            Choice {
+                text: "8",
+                answer_to_wrong: None,
+            },
         ],
         answer: 2,
         because: "Slot 0 works 2 + 3 + 3 steps, slot 1 works 8. No slot is empty while somebody waits.",
@@ -78,8 +91,16 @@ fn static_run(scene: &Scene, prompts: &[Vec<TokenId>]) -> anyhow::Result<u64> {
         let prompts: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
         let (model, pool) = (&scene.model, &scene.pool);
         let rule = Pad::default();
-        steps += generate_batch(model, &mut state, pool, &prompts, lengths, rule, &mut |_, _| {})?
-            .steps;
+        steps += generate_batch(
+            model,
+            &mut state,
+            pool,
+            &prompts,
+            lengths,
+            rule,
+            &mut |_, _| {},
+        )?
+        .steps;
     }
     Ok(steps)
 }
@@ -143,20 +164,38 @@ pub fn one_batch(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 /// The batch as a table, a column a row.
 fn show(story: &mut Story, scene: &Scene, batch: &Batch) {
     let rows: Vec<String> = (0..batch.num_rows()).map(|row| row.to_string()).collect();
-    let head: Vec<&str> = std::iter::once("row").chain(rows.iter().map(String::as_str)).collect();
+    let head: Vec<&str> = std::iter::once("row")
+        .chain(rows.iter().map(String::as_str))
+        .collect();
     let mut table = Table::new(&head);
     let letter = |id: SeqId| char::from(b'A' + id.0 as u8).to_string();
-    let owners = batch.sequences.iter().flat_map(|sequence| {
-        std::iter::repeat_n(letter(sequence.id), sequence.num_rows)
-    });
+    let owners = batch
+        .sequences
+        .iter()
+        .flat_map(|sequence| std::iter::repeat_n(letter(sequence.id), sequence.num_rows));
     let wanted = |row: usize| match batch.sampling().any(|sequence| sequence.last_row() == row) {
         true => "yes",
         false => "",
     };
     let line = |name: &str, cells: Vec<String>| std::iter::once(name.to_owned()).chain(cells);
     table.row(line("request", owners.collect()));
-    table.row(line("token", batch.tokens.iter().map(|token| piece(scene, *token)).collect()));
-    table.row(line("position", batch.positions.iter().map(usize::to_string).collect()));
-    table.row(line("next one wanted", (0..batch.num_rows()).map(|row| wanted(row).to_owned()).collect()));
+    table.row(line(
+        "token",
+        batch
+            .tokens
+            .iter()
+            .map(|token| piece(scene, *token))
+            .collect(),
+    ));
+    table.row(line(
+        "position",
+        batch.positions.iter().map(usize::to_string).collect(),
+    ));
+    table.row(line(
+        "next one wanted",
+        (0..batch.num_rows())
+            .map(|row| wanted(row).to_owned())
+            .collect(),
+    ));
     story.table(&table);
 }
