@@ -1,0 +1,108 @@
+//! All blocks, free or held, and how often each is held.
+
+use crate::allocate::allocate;
+use crate::block::{Block, BlockId, FreeList};
+
+/// Hands out blocks by number and counts their holders. It knows nothing of floats or tokens.
+#[derive(Clone, Debug)]
+pub struct BlockAllocator {
+    blocks: Vec<Block>,
+    free: FreeList,
+}
+
+impl BlockAllocator {
+    /// `num_blocks` free blocks, to be taken in the order of their numbers.
+    pub fn new(num_blocks: usize) -> BlockAllocator {
+        let mut allocator = BlockAllocator {
+            blocks: vec![Block::default(); num_blocks],
+            free: FreeList::default(),
+        };
+        for id in (0..num_blocks as u32).map(BlockId) {
+            allocator.free.push_back(&mut allocator.blocks, id);
+        }
+        allocator
+    }
+
+    /// All blocks, free or held.
+    pub fn num_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Blocks that nobody holds.
+    pub fn num_free(&self) -> usize {
+        self.free.len
+    }
+
+    /// Tables that name a block.
+    pub fn ref_count(&self, id: BlockId) -> u32 {
+        self.blocks[id.index()].ref_count
+    }
+
+    /// Takes `count` blocks, or none; see [`allocate`].
+    pub fn allocate(&mut self, count: usize, taken: &mut Vec<BlockId>) -> bool {
+        allocate(&mut self.blocks, &mut self.free, count, taken)
+    }
+
+    /// One more table names the block. A free one leaves the free list: its content is wanted again. Cost: constant.
+    pub fn share(&mut self, id: BlockId) {
+        if self.blocks[id.index()].ref_count == 0 {
+            self.free.remove(&mut self.blocks, id);
+        }
+        self.blocks[id.index()].ref_count += 1;
+    }
+
+    /// One table less names the block; the last one puts it at the end of the free list. Returns whether it is free now. Cost: constant.
+    ///
+    /// # Panics
+    /// If nobody held it: freeing twice is our own bug, and it would hand one block to two owners.
+    pub fn release(&mut self, id: BlockId) -> bool {
+        let block = &mut self.blocks[id.index()];
+        assert!(
+            block.ref_count > 0,
+            "{id:?} is released and nobody holds it"
+        );
+        block.ref_count -= 1;
+        if block.ref_count > 0 {
+            return false;
+        }
+        self.free.push_back(&mut self.blocks, id);
+        true
+    }
+
+    /// The free blocks, the next one to be handed out first.
+    pub fn free_blocks(&self) -> impl Iterator<Item = BlockId> {
+        std::iter::successors(self.free.first, |id| self.blocks[id.index()].next)
+    }
+
+    /// Checks that the free list visits every block without a holder once, and no other, and that it reads the same backwards.
+    ///
+    /// # Panics
+    /// When a rule is broken: our own bug.
+    pub fn check_invariants(&self) {
+        let mut previous = None;
+        let mut num_free = 0;
+        for id in self.free_blocks() {
+            let block = &self.blocks[id.index()];
+            assert_eq!(block.ref_count, 0, "{id:?} is on the free list and held");
+            assert_eq!(block.previous, previous, "{id:?}: the way back differs");
+            num_free += 1;
+            assert!(
+                num_free <= self.blocks.len(),
+                "the free list runs in a circle"
+            );
+            previous = Some(id);
+        }
+        assert_eq!(self.free.last, previous);
+        assert_eq!(self.free.len, num_free);
+        let held = self
+            .blocks
+            .iter()
+            .filter(|block| block.ref_count > 0)
+            .count();
+        assert_eq!(
+            held + num_free,
+            self.blocks.len(),
+            "a block is neither held nor free"
+        );
+    }
+}

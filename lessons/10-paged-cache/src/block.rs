@@ -1,0 +1,79 @@
+//! A block: room for the keys and values of a few neighbouring positions, in all layers.
+
+use serde::{Deserialize, Serialize};
+
+/// The number of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+// ANCHOR: block
+/// What is known of a block. Its floats are in [`crate::cache::PagedCache`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Tables that name it. Zero: it is on the free list.
+    pub ref_count: u32,
+    /// The one before it on the free list.
+    pub previous: Option<BlockId>,
+    /// The one after it on the free list.
+    pub next: Option<BlockId>,
+}
+// ANCHOR_END: block
+
+// ANCHOR: free_list
+/// The blocks that nobody names, in the order in which they became free. The list runs through the blocks themselves, in both directions, so a
+/// block may also leave it from the middle: its content may be wanted again before the block is handed out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FreeList {
+    /// The one that is handed out next: free for the longest time.
+    pub first: Option<BlockId>,
+    /// The one that became free last.
+    pub last: Option<BlockId>,
+    /// How many there are.
+    pub len: usize,
+}
+// ANCHOR_END: free_list
+
+impl FreeList {
+    /// Takes the first block. Cost: constant.
+    pub fn pop_front(&mut self, blocks: &mut [Block]) -> Option<BlockId> {
+        let first = self.first?;
+        self.remove(blocks, first);
+        Some(first)
+    }
+
+    /// Puts a block at the end. Cost: constant.
+    pub fn push_back(&mut self, blocks: &mut [Block], id: BlockId) {
+        blocks[id.index()].previous = self.last;
+        blocks[id.index()].next = None;
+        match self.last {
+            Some(last) => blocks[last.index()].next = Some(id),
+            None => self.first = Some(id),
+        }
+        self.last = Some(id);
+        self.len += 1;
+    }
+
+    /// Takes a block out, wherever it stands. Cost: constant.
+    pub fn remove(&mut self, blocks: &mut [Block], id: BlockId) {
+        let Block { previous, next, .. } = blocks[id.index()];
+        match previous {
+            Some(previous) => blocks[previous.index()].next = next,
+            None => self.first = next,
+        }
+        match next {
+            Some(next) => blocks[next.index()].previous = previous,
+            None => self.last = previous,
+        }
+        blocks[id.index()].previous = None;
+        blocks[id.index()].next = None;
+        self.len -= 1;
+    }
+}

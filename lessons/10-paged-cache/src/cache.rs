@@ -1,0 +1,236 @@
+//! Keys and values in blocks.
+
+use crate::attend::attend_blocks;
+use crate::block::BlockId;
+use crate::pages::Pages;
+use crate::place::block_place;
+use continuous_batching::batch::Batch;
+use continuous_batching::cache::KvCache;
+use continuous_batching::memory::{Admission, Memory};
+use continuous_batching::request::{Request, SeqId};
+use generation::layer::attend_heads;
+use kv_cache::CacheError;
+use kv_cache::append::append_rows;
+use kv_cache::memory::kv_bytes;
+use kv_cache::place::{CacheOrder, Strides};
+use lab::ledger;
+use layout::aligned::Aligned;
+use layout::pool::Pool;
+use std::ops::Range;
+use training::LlamaConfig;
+
+// ANCHOR: cache
+/// Lesson 08's cache with blocks in the place of slots: a sequence holds as many as its text needs, wherever they lie.
+pub struct PagedCache {
+    /// Who holds what.
+    pages: Pages,
+    /// `[num_layers, num_blocks, num_kv_heads, block_size, head_dim]`: keys, turned by their positions.
+    k: Aligned<f32>,
+    /// The same for values.
+    v: Aligned<f32>,
+    /// Steps through one block of one layer.
+    strides: Strides,
+    /// Scratch: blocks that a pass copies before it writes, as (from, to).
+    copied: Vec<(BlockId, BlockId)>,
+    num_layers: usize,
+    num_heads: usize,
+    num_kv_heads: usize,
+    head_dim: usize,
+}
+// ANCHOR_END: cache
+
+impl PagedCache {
+    /// Memory for the blocks of `pages`. Cost: two allocations, every page touched.
+    pub fn new(config: &LlamaConfig, pages: Pages) -> PagedCache {
+        let positions = pages.allocator().num_blocks() * pages.block_size();
+        let numbers = config.num_layers * positions * config.kv_size();
+        PagedCache {
+            strides: CacheOrder::HeadMajor.strides(
+                pages.block_size(),
+                config.num_kv_heads,
+                config.head_dim,
+            ),
+            pages,
+            k: Aligned::zeros(numbers),
+            v: Aligned::zeros(numbers),
+            copied: Vec::new(),
+            num_layers: config.num_layers,
+            num_heads: config.num_heads,
+            num_kv_heads: config.num_kv_heads,
+            head_dim: config.head_dim,
+        }
+    }
+
+    /// Who holds what.
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// Who holds what, to say what a request wants ([`Pages::wish`]).
+    pub fn pages_mut(&mut self) -> &mut Pages {
+        &mut self.pages
+    }
+
+    /// Bytes of keys and values, used or not: what was allocated.
+    pub fn bytes(&self) -> u64 {
+        let positions = self.pages.allocator().num_blocks() * self.pages.block_size();
+        kv_bytes(
+            self.num_layers,
+            self.num_kv_heads,
+            self.head_dim,
+            positions,
+            1,
+            size_of::<f32>(),
+        )
+    }
+
+    /// Overwrites everything that no request has written and nobody may find: free blocks without a name, and held ones behind what is kept. For
+    /// tests: whoever reads it, shows it.
+    pub fn overwrite_unused(&mut self, value: f32) {
+        for block in (0..self.pages.allocator().num_blocks() as u32).map(BlockId) {
+            let kept = self.pages.kept_in(block) * self.head_dim;
+            for layer in 0..self.num_layers {
+                let numbers = self.block(layer, block);
+                for part in [&mut self.k[numbers.clone()], &mut self.v[numbers]] {
+                    for head in part.chunks_exact_mut(self.strides.head) {
+                        head[kept..].fill(value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where a layer stands, in keys and in values.
+    fn layer(&self, layer: usize) -> Range<usize> {
+        let len = self.k.len() / self.num_layers;
+        layer * len..(layer + 1) * len
+    }
+
+    /// Where a block of a layer stands.
+    fn block(&self, layer: usize, block: BlockId) -> Range<usize> {
+        let len = self.num_kv_heads * self.strides.head;
+        let start = self.layer(layer).start + block.index() * len;
+        start..start + len
+    }
+
+    /// Copies blocks, in all layers.
+    fn copy_blocks(&mut self) {
+        for (from, to) in std::mem::take(&mut self.copied) {
+            for layer in 0..self.num_layers {
+                let to = self.block(layer, to).start;
+                let from = self.block(layer, from);
+                self.k.copy_within(from.clone(), to);
+                self.v.copy_within(from, to);
+            }
+            ledger::count(|l| l.add("blocks_copied", 1));
+        }
+    }
+}
+
+impl KvCache for PagedCache {
+    fn begin(&mut self, batch: &Batch) -> Result<(), CacheError> {
+        self.pages.begin(batch, &mut self.copied)?;
+        self.copy_blocks();
+        Ok(())
+    }
+
+    fn append(&mut self, layer: usize, batch: &Batch, qkv: &[f32]) {
+        assert_eq!(self.pages.num_rows(), batch.num_rows(), "begin comes first");
+        let width = (self.num_heads + 2 * self.num_kv_heads) * self.head_dim;
+        assert_eq!(qkv.len(), batch.num_rows() * width);
+        for sequence in &batch.sequences {
+            // The rows of a sequence, cut where a block ends.
+            let mut row = sequence.first_row;
+            while row < sequence.rows().end {
+                let table = &self.pages.table_of_row(row).blocks;
+                let position = batch.positions[row];
+                let (block, place) = block_place(table, self.pages.block_size, position);
+                let end = (row + self.pages.block_size - place).min(sequence.rows().end);
+                let numbers = self.block(layer, block);
+                append_rows(
+                    &qkv[row * width..end * width],
+                    self.num_heads,
+                    self.num_kv_heads,
+                    self.head_dim,
+                    place,
+                    self.strides,
+                    &mut self.k[numbers.clone()],
+                    &mut self.v[numbers],
+                );
+                row = end;
+            }
+        }
+        let rows = batch.num_rows();
+        let bytes = kv_bytes(
+            1,
+            self.num_kv_heads,
+            self.head_dim,
+            rows,
+            1,
+            size_of::<f32>(),
+        );
+        ledger::count(|l| l.add("kv_bytes_written", bytes));
+    }
+
+    fn attend(
+        &self,
+        pool: &Pool,
+        config: &LlamaConfig,
+        layer: usize,
+        batch: &Batch,
+        qkv: &[f32],
+        scores: &mut Vec<f32>,
+        attended: &mut [f32],
+    ) {
+        let (k, v) = (&self.k[self.layer(layer)], &self.v[self.layer(layer)]);
+        let context_len = |row: usize| batch.positions[row] + 1;
+        let attend =
+            |row: usize, kv_head: usize, q: &[f32], scores: &mut [f32], out: &mut [f32]| {
+                attend_blocks(
+                    q,
+                    k,
+                    v,
+                    &self.pages.table_of_row(row).blocks,
+                    self.pages.block_size,
+                    kv_head,
+                    self.num_kv_heads,
+                    self.head_dim,
+                    context_len(row),
+                    scores,
+                    out,
+                );
+            };
+        attend_heads(pool, config, qkv, &context_len, scores, attended, &attend);
+    }
+
+    fn commit(&mut self, batch: &Batch) {
+        self.pages.commit(batch);
+    }
+}
+
+/// The numbers are those of [`Pages`].
+impl Memory for PagedCache {
+    fn max_seq_len(&self) -> usize {
+        self.pages.max_seq_len()
+    }
+
+    fn admit(&mut self, request: &mut Request) -> Admission {
+        self.pages.admit(request)
+    }
+
+    fn release(&mut self, id: SeqId) -> bool {
+        self.pages.release(id)
+    }
+
+    fn holds(&self, id: SeqId) -> bool {
+        self.pages.holds(id)
+    }
+
+    fn num_holders(&self) -> usize {
+        self.pages.num_holders()
+    }
+
+    fn check_invariants(&self) {
+        self.pages.check_invariants();
+    }
+}
