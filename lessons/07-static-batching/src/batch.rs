@@ -7,6 +7,7 @@ use generation::layer::check_tokens;
 use std::ops::Range;
 use training::{LlamaConfig, TokenId};
 
+// ANCHOR: padding
 /// Where the padding stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Padding {
@@ -16,6 +17,7 @@ pub enum Padding {
     /// Behind the prompt: all prompts begin in the first column.
     Right,
 }
+// ANCHOR_END: padding
 
 /// How wide a batch is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +38,7 @@ pub struct Pad {
     pub width: Width,
 }
 
+// ANCHOR: span
 /// Where a row's tokens stand: columns `start` to `start + len`, the end excluded. All other cells of the row are padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
@@ -44,6 +47,7 @@ pub struct Span {
     /// Columns with a token.
     pub len: usize,
 }
+// ANCHOR_END: span
 
 /// What stands in the cells of padding. Any id of the vocabulary will do: nothing reads what is computed from it.
 const FILLER: TokenId = TokenId(0);

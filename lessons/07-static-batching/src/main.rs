@@ -1,3 +1,33 @@
-//! Lesson 07.
+//! Lesson 07: the story.
+//!
+//! ```text
+//! cargo run -p lesson07                            the story
+//! cargo run -p lesson07 -- --model random:135m     the same with a model that fits no cache
+//! ```
 
-fn main() {}
+mod story;
+
+use clap::Parser;
+use lab::args::CommonArgs;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
+
+/// Why is batch 8 nearly free? Padded batches, what they waste, and who waits for whom.
+#[derive(Parser)]
+#[command(name = "lesson07", version)]
+struct Args {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+fn main() -> ExitCode {
+    match story::tell(&Args::parse().common) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use crate::buckets::into_buckets;
 use serde::Serialize;
 
+// ANCHOR: bucket
 /// Prompts that are padded to the same width.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Bucket {
@@ -11,6 +12,7 @@ pub struct Bucket {
     /// The prompts, as indices into the lengths.
     pub prompts: Vec<usize>,
 }
+// ANCHOR_END: bucket
 
 /// Cells that were computed, and those among them that hold a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -49,6 +49,7 @@ impl Window {
     }
 }
 
+// ANCHOR: decision
 /// What an idle machine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -59,6 +60,7 @@ pub enum Decision {
     /// Nobody is there.
     Idle,
 }
+// ANCHOR_END: decision
 
 /// What became of one request. Times since the start of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

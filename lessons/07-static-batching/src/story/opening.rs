@@ -1,0 +1,115 @@
+//! The first minute: eight stories grow side by side.
+
+use super::Scene;
+use generation::text::TextStream;
+use lab::story::Story;
+use lab::term::{Tone, cut, pad, wrap};
+use static_batching::{Pad, generate_batch};
+use std::time::{Duration, Instant};
+use training::TokenId;
+
+/// Columns of a story, which takes two lines.
+const COLUMNS: usize = 74;
+
+/// A pause after each step on a terminal: at full speed nobody could follow.
+const STEP_PAUSE: Duration = Duration::from_millis(40);
+
+/// One story as it grows.
+struct Line<'a> {
+    stream: Option<TextStream<'a>>,
+    text: String,
+}
+
+impl Line<'_> {
+    fn push(&mut self, token: TokenId) {
+        match &mut self.stream {
+            Some(stream) => self.text.push_str(&stream.push(token).replace('\n', "↵")),
+            None => self.text.push_str(&format!(" {}", token.0)),
+        }
+    }
+
+    /// The text on two lines, as much of it as fits.
+    fn two_lines(&self) -> [String; 2] {
+        let mut lines = wrap(&self.text, COLUMNS).into_iter();
+        let mut two = [lines.next(), lines.next()].map(Option::unwrap_or_default);
+        if lines.next().is_some() {
+            two[1] = cut(&format!("{} …", two[1]), COLUMNS);
+        }
+        two
+    }
+}
+
+/// Continues all eight together; on a terminal one sees them grow.
+pub fn eight(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
+    let tokenizer = scene.model.tokenizer.as_ref();
+    let begin = |prompt: &Vec<TokenId>| Line {
+        stream: tokenizer.map(TextStream::continuing),
+        text: match tokenizer {
+            Some(tokenizer) => tokenizer.decode(prompt),
+            None => String::new(),
+        },
+    };
+    let mut lines: Vec<Line<'_>> = scene.prompts.iter().map(begin).collect();
+    if tokenizer.is_none() {
+        story.say_as(
+            Tone::Dim,
+            "This model has no tokenizer, so you see token numbers.",
+        );
+    }
+    let prompts: Vec<&[TokenId]> = scene.prompts.iter().map(Vec::as_slice).collect();
+    let max = vec![scene.new_tokens; prompts.len()];
+    story.print("\n");
+    let watched = story.is_interactive();
+    if watched {
+        draw(story, &lines);
+    }
+    let mut tokens_of_step = 0;
+    let mut last_row = prompts.len();
+    let begun = Instant::now();
+    let (model, pool, state) = (&scene.model, &scene.pool, &mut scene.state);
+    let on_token = &mut |row: usize, token| {
+        // Tokens come row by row: a row that is not behind the last one begins a new step.
+        if watched && row <= last_row && tokens_of_step > 0 {
+            story.print(format!("\x1b[{}A", 2 * lines.len()));
+            draw(story, &lines);
+            std::thread::sleep(STEP_PAUSE);
+            tokens_of_step = 0;
+        }
+        lines[row].push(token);
+        tokens_of_step += 1;
+        last_row = row;
+    };
+    let run = generate_batch(model, state, pool, &prompts, &max, Pad::default(), on_token)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    if watched {
+        story.print(format!("\x1b[{}A", 2 * lines.len()));
+    }
+    draw(story, &lines);
+    let new_tokens: usize = run.generations.iter().map(|g| g.tokens.len()).sum();
+    story.say_as(
+        Tone::Dim,
+        format!(
+            "Eight stories, {} steps of the model, {new_tokens} new tokens: each step goes on with all of them at once.",
+            run.steps
+        ),
+    );
+    story.values("steps", run.steps);
+    story.values("new_tokens", new_tokens);
+    story.values("rows_computed", run.rows_computed);
+    story.values("rows_useful", run.rows_useful);
+    story.values("seconds", seconds);
+    let answers: Vec<&Vec<TokenId>> = run.generations.iter().map(|g| &g.tokens).collect();
+    story.values("tokens", answers);
+    Ok(())
+}
+
+/// Draws all stories, over what stood there: so each line is filled to its end.
+fn draw(story: &mut Story, lines: &[Line<'_>]) {
+    let watched = story.is_interactive();
+    for line in lines {
+        for text in line.two_lines() {
+            let text = if watched { pad(&text, COLUMNS) } else { text };
+            story.print(format!("   {text}\n"));
+        }
+    }
+}
