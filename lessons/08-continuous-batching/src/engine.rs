@@ -11,7 +11,6 @@
 //! A static batch keeps its places until the longest answer is done. Here a place is free again after the step in which its request ended, and
 //! taken in the next one. Supersedes [`static_batching::generate::generate_batch`]. Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
 
-use crate::admission::admit;
 use crate::batch::Batch;
 use crate::error::{EngineError, Refusal};
 use crate::event::{Delivery, Event};
@@ -19,9 +18,9 @@ use crate::limits::EngineLimits;
 use crate::mailbox::Canceller;
 use crate::memory::Memory;
 use crate::queues::Queues;
-use crate::ragged::build_batch;
 use crate::request::{Request, SeqId, Status};
 use crate::runner::Runner;
+use crate::scheduler::{Scheduler, first_come_first_served};
 use crate::step::step;
 use crate::trace::StepTrace;
 use generation::GenerateError;
@@ -29,23 +28,6 @@ use training::TokenId;
 
 /// Chooses a token of a request from its row of logits `[vocab_size]`. It sees the request, prompt and output apart, and may write on the row.
 pub type Choice = Box<dyn FnMut(&Request, &mut [f32]) -> Result<TokenId, GenerateError> + Send>;
-
-/// Decides who joins and writes the batch: gets the queues, memory, the limits and last step's batch, and returns how many joined. Whoever
-/// runs after it stands in the batch, request `i` of the running queue as sequence `i`.
-pub type Scheduler<M> =
-    Box<dyn FnMut(&mut Queues, &mut M, &EngineLimits, &mut Batch) -> usize + Send>;
-
-/// The scheduler of this lesson: [`admit`], then [`build_batch`].
-pub fn first_come_first_served<M: Memory>(
-    queues: &mut Queues,
-    memory: &mut M,
-    limits: &EngineLimits,
-    batch: &mut Batch,
-) -> usize {
-    let joined = admit(queues, memory, limits.max_running);
-    build_batch(&queues.running, batch);
-    joined
-}
 
 // ANCHOR: engine
 /// Runs requests together. `R` computes, `M` is the memory that each running request holds a part of.
@@ -131,7 +113,7 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     /// # Errors
     /// An empty prompt, one that is too long, a token that the model does not know.
     pub fn submit(&mut self, prompt: &[TokenId], max_new_tokens: usize) -> Result<SeqId, Refusal> {
-        check_prompt(prompt, &self.limits)?;
+        self.limits.check_prompt(prompt)?;
         let id = SeqId(self.next_id);
         self.next_id += 1;
         let max_new_tokens = max_new_tokens.min(self.limits.max_new_tokens);
@@ -289,30 +271,5 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
             self.queues.running.len(),
             "memory is held by nobody's request"
         );
-    }
-}
-
-/// Refuses what could never run.
-///
-/// # Errors
-/// An empty prompt, one that is too long, a token outside the vocabulary.
-pub fn check_prompt(prompt: &[TokenId], limits: &EngineLimits) -> Result<(), Refusal> {
-    if prompt.is_empty() {
-        return Err(Refusal::EmptyPrompt);
-    }
-    if prompt.len() > limits.max_seq_len {
-        return Err(Refusal::PromptTooLong {
-            prompt_tokens: prompt.len(),
-            max_seq_len: limits.max_seq_len,
-        });
-    }
-    let unknown = |token: &TokenId| token.index() >= limits.vocab_size;
-    match prompt.iter().position(unknown) {
-        Some(position) => Err(Refusal::UnknownToken {
-            token_id: prompt[position].0,
-            position,
-            vocab_size: limits.vocab_size,
-        }),
-        None => Ok(()),
     }
 }

@@ -12,7 +12,7 @@
 //! | [`request`], [`queues`] | states of a request; waiting, running, ended |
 //! | [`batch`], [`ragged`] | rows of many requests without padding |
 //! | [`memory`], [`slots`], [`recycle`] | what a scheduler knows of memory; slots and their free list |
-//! | [`admission`] | first come, first served |
+//! | [`admission`], [`scheduler`] | first come, first served |
 //! | [`cache`], [`slot_cache`], [`contiguous`] | what the forward pass knows of memory; two caches behind it |
 //! | [`mod@forward`] | the ragged forward pass |
 //! | [`runner`], [`model_runner`] | the seam between who decides and who computes |
@@ -23,7 +23,15 @@
 //! | [`costs`] | one small task for each exercise, to be counted |
 //! | [`error`] | refusals and faults |
 //!
+//! With the feature `oracle` there is a module `oracle` too: a model without weights that finds every slip of a cache, for tests of this cache and
+//! of those to come.
+//!
 //! **Imported**: row kernels, weights and text from `generation`, the cache of one sequence from `kv_cache`, threads from `layout`.
+//!
+//! **Superseded**: [`static_batching::generate::generate_batch`] by [`Engine::step`], [`kv_cache::forward::forward`] by [`forward::forward`].
+//!
+//! **Cost**: n new tokens after a prompt of p are p + n - 1 rows, as for one request alone, and no row is padding. Each step reads the weights
+//! once for all its rows. A slot is reserved for the longest text that may come, whatever comes.
 
 pub mod error;
 
@@ -51,6 +59,8 @@ pub mod runner;
 pub mod event;
 pub mod limits;
 pub mod mailbox;
+
+pub mod scheduler;
 
 pub mod engine;
 pub mod step;

@@ -1,5 +1,6 @@
 //! What an engine allows.
 
+use crate::error::Refusal;
 use loading::config::ModelConfig;
 use training::TokenId;
 
@@ -29,6 +30,31 @@ impl EngineLimits {
             max_seq_len: config.llama.max_seq_len,
             vocab_size: config.llama.vocab_size,
             end_of_text: config.eos_token_ids.clone(),
+        }
+    }
+
+    /// Refuses a prompt that could never run.
+    ///
+    /// # Errors
+    /// An empty one, one that is too long, a token outside the vocabulary.
+    pub fn check_prompt(&self, prompt: &[TokenId]) -> Result<(), Refusal> {
+        if prompt.is_empty() {
+            return Err(Refusal::EmptyPrompt);
+        }
+        if prompt.len() > self.max_seq_len {
+            return Err(Refusal::PromptTooLong {
+                prompt_tokens: prompt.len(),
+                max_seq_len: self.max_seq_len,
+            });
+        }
+        let unknown = |token: &TokenId| token.index() >= self.vocab_size;
+        match prompt.iter().position(unknown) {
+            Some(position) => Err(Refusal::UnknownToken {
+                token_id: prompt[position].0,
+                position,
+                vocab_size: self.vocab_size,
+            }),
+            None => Ok(()),
         }
     }
 }

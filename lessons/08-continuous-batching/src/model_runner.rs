@@ -51,8 +51,9 @@ impl<'m, L: Linear> ModelRunner<'m, L> {
         let mut state = State::new(config, max_running);
         state.reserve_positions(positions);
         state.reserve_logits(config, max_running);
-        let scores = &mut state.scores;
-        reserve_scores(pool, &config.llama, max_running, positions, scores);
+        // A prompt may be as many rows as there are positions.
+        let (rows, scores) = (max_running.max(positions), &mut state.scores);
+        reserve_scores(pool, &config.llama, rows, positions, scores);
         ModelRunner {
             config,
             weights,

@@ -107,14 +107,6 @@ impl Request {
         self.prompt.iter().chain(&self.output).copied()
     }
 
-    /// Most tokens that it can come to hold in memory. The last token of an output is never computed, but a request may also end early.
-    pub fn max_tokens(&self, max_seq_len: usize) -> usize {
-        self.prompt
-            .len()
-            .saturating_add(self.max_new_tokens)
-            .min(max_seq_len)
-    }
-
     /// Whether it has ended.
     pub fn is_finished(&self) -> bool {
         matches!(self.status, Status::Finished(_))

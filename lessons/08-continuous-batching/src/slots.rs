@@ -126,7 +126,7 @@ impl Memory for Slots {
     }
 
     fn admit(&mut self, request: &mut Request) -> Admission {
-        debug_assert!(
+        assert!(
             !self.holds(request.id),
             "{} holds a slot already",
             request.id

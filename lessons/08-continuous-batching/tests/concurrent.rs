@@ -10,6 +10,9 @@ use continuous_batching::{
 };
 use generation::Model;
 use layout::pool::Pool;
+use static_batching::batch::{Pad, Padding, Width};
+use static_batching::generate::generate_batch;
+use static_batching::state::BatchState;
 use training::TokenId;
 
 /// Prompts of a story's beginning and others, of 1 to 20 tokens, with 0 to 17 tokens asked for.
@@ -72,6 +75,39 @@ fn requests_that_come_one_by_one_equal_their_single_runs() {
 #[test]
 fn one_slot_serves_many_requests_one_after_the_other() {
     together_equals_alone(1, 1, 8, 8);
+}
+
+/// What this lesson supersedes gives the same tokens, to the same requests.
+#[test]
+fn a_static_batch_gives_the_same_answers() {
+    let (model, pool) = (stories(), Pool::new(2));
+    let requests = requests(&model, 8);
+    let mut engine = engine(&model, &pool, 3, 512);
+    let ids: Vec<SeqId> = (requests.iter())
+        .map(|(prompt, max_new_tokens)| engine.submit(prompt, *max_new_tokens).unwrap())
+        .collect();
+    let mut listener = Listener::default();
+    engine.run(&mut |event| listener.take(event)).unwrap();
+    let prompts: Vec<&[TokenId]> = requests.iter().map(|request| &request.0[..]).collect();
+    let max_new_tokens: Vec<usize> = requests.iter().map(|request| request.1).collect();
+    let pad = Pad {
+        side: Padding::Left,
+        width: Width::Longest,
+    };
+    let mut state = BatchState::new(&model.config);
+    let run = generate_batch(
+        &model,
+        &mut state,
+        &pool,
+        &prompts,
+        &max_new_tokens,
+        pad,
+        &mut |_, _| {},
+    );
+    for (id, generation) in ids.iter().zip(run.unwrap().generations) {
+        assert_eq!(listener.tokens[id], generation.tokens);
+        assert_eq!(listener.ends[id], generation.finish_reason.into());
+    }
 }
 
 #[test]
