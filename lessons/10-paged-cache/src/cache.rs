@@ -17,7 +17,7 @@ use lab::ledger;
 use layout::aligned::Aligned;
 use layout::pool::Pool;
 use std::ops::Range;
-use training::LlamaConfig;
+use training::{LlamaConfig, TokenId};
 
 // ANCHOR: cache
 /// Lesson 08's cache with blocks in the place of slots: a sequence holds as many as its text needs, wherever they lie.
@@ -82,6 +82,51 @@ impl PagedCache {
             1,
             size_of::<f32>(),
         )
+    }
+
+    /// Copies keys and values of all positions that a sequence keeps, behind what stands in `out`: for each layer and block all keys, then all values.
+    ///
+    /// # Panics
+    /// If the sequence holds nothing.
+    pub fn read_out(&self, id: SeqId, out: &mut Vec<f32>) {
+        let table = self.pages.table(id).expect("the sequence holds blocks");
+        let held = table.len.div_ceil(self.pages.block_size);
+        for layer in 0..self.num_layers {
+            for block in &table.blocks[..held] {
+                let numbers = self.block(layer, *block);
+                out.extend_from_slice(&self.k[numbers.clone()]);
+                out.extend_from_slice(&self.v[numbers]);
+            }
+        }
+    }
+
+    /// Copies back what [`PagedCache::read_out`] has copied of a sequence with these `tokens`. Blocks that it shares by their content already are
+    /// left as they are.
+    ///
+    /// # Panics
+    /// If the sequence was not promised blocks for all of them.
+    pub fn write_in(&mut self, id: SeqId, tokens: &[TokenId], from: &[f32]) {
+        let kept = self.pages.begin_copy(id, tokens.len());
+        let first = kept / self.pages.block_size;
+        let held = tokens.len().div_ceil(self.pages.block_size);
+        let block_len = self.num_kv_heads * self.strides.head;
+        let blocks = self
+            .pages
+            .table(id)
+            .expect("the sequence holds blocks")
+            .blocks
+            .clone();
+        assert_eq!(from.len(), self.num_layers * held * 2 * block_len);
+        for layer in 0..self.num_layers {
+            for (index, block) in blocks.iter().enumerate().take(held).skip(first) {
+                let numbers = self.block(layer, *block);
+                let stored = &from[(layer * held + index) * 2 * block_len..][..2 * block_len];
+                let (k, v) = stored.split_at(block_len);
+                self.k[numbers.clone()].copy_from_slice(k);
+                self.v[numbers].copy_from_slice(v);
+            }
+        }
+        self.pages.keep_copied(id, tokens);
     }
 
     /// Overwrites everything that no request has written and nobody may find: free blocks without a name, and held ones behind what is kept. For

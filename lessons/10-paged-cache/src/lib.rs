@@ -45,4 +45,4 @@ pub mod cache;
 
 pub use block::BlockId;
 pub use cache::PagedCache;
-pub use pages::{Pages, Wish};
+pub use pages::{Pages, Promise, Wish};

@@ -34,12 +34,23 @@ pub struct Wish {
     pub salt: Salt,
 }
 
+/// For which tokens a request is promised blocks when it is admitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Promise {
+    /// For all that it may come to have: who runs can always run on.
+    #[default]
+    Whole,
+    /// For those that are known. More is promised later, by [`Pages::reserve`], or not.
+    Known,
+}
+
 // ANCHOR: pages
 /// The blocks of many sequences.
 #[derive(Clone, Debug)]
 pub struct Pages {
     pub(crate) block_size: usize,
     max_seq_len: usize,
+    promise: Promise,
     allocator: BlockAllocator,
     /// Published blocks; `None`: no block is ever named, looked up or shared by content.
     prefix: Option<PrefixIndex>,
@@ -69,6 +80,7 @@ impl Pages {
         Pages {
             block_size,
             max_seq_len: max_seq_len.min(num_blocks * block_size),
+            promise: Promise::default(),
             allocator: BlockAllocator::new(num_blocks),
             prefix: Some(PrefixIndex::new(num_blocks, block_size)),
             tables: Vec::new(),
@@ -89,6 +101,11 @@ impl Pages {
             prefix: None,
             ..self
         }
+    }
+
+    /// The same with another promise at admission.
+    pub fn promising(self, promise: Promise) -> Pages {
+        Pages { promise, ..self }
     }
 
     /// Says what a request wants; see [`Wish`].
@@ -208,8 +225,7 @@ impl Pages {
         for block in &table.blocks {
             self.allocator.share(*block);
         }
-        let most = request.max_tokens(self.max_seq_len);
-        let promised = most.div_ceil(self.block_size);
+        let promised = self.promised_blocks(request);
         let reserved = self.outstanding + self.num_copies;
         if self.allocator.num_free() < reserved + promised - num_hits {
             for block in table.blocks.drain(..).rev() {
@@ -229,14 +245,38 @@ impl Pages {
     }
     // ANCHOR_END: admit
 
+    /// Blocks that a request is promised when it is admitted.
+    fn promised_blocks(&self, request: &Request) -> usize {
+        let tokens = match self.promise {
+            Promise::Whole => request.max_tokens(self.max_seq_len),
+            Promise::Known => request.num_tokens(),
+        };
+        tokens.div_ceil(self.block_size)
+    }
+
+    /// Promises a sequence blocks for `num_tokens` tokens in all. If there are not so many, nothing changes, and it returns false.
+    ///
+    /// # Panics
+    /// If it holds nothing.
+    pub fn reserve(&mut self, id: SeqId, num_tokens: usize) -> bool {
+        let table = &self.tables[self.places[&id]];
+        let more = num_tokens
+            .div_ceil(self.block_size)
+            .saturating_sub(table.promised);
+        if more > self.num_unpromised() {
+            return false;
+        }
+        self.tables[self.places[&id]].promised += more;
+        self.outstanding += more;
+        true
+    }
+
     // ANCHOR: fork
     /// Takes over all blocks of a prompt that somebody else has computed. Only the last row is computed again, for its logits; it writes into a block
     /// that both hold, so one copy is promised with it.
     fn fork(&mut self, parent: usize, request: &mut Request) -> Admission {
         let prompt_blocks = request.prompt.len().div_ceil(self.block_size);
-        let promised = request
-            .max_tokens(self.max_seq_len)
-            .div_ceil(self.block_size);
+        let promised = self.promised_blocks(request);
         if self.num_unpromised() < promised - prompt_blocks + 1 {
             return Admission::NoRoom;
         }
@@ -400,26 +440,49 @@ impl Pages {
     pub fn commit(&mut self, batch: &Batch) {
         for sequence in &batch.sequences {
             let place = self.row_tables[sequence.first_row];
-            let table = &mut self.tables[place];
             let first = batch.positions[sequence.first_row];
-            table.len = first + sequence.num_rows;
-            let Some(prefix) = &mut self.prefix else {
-                continue;
-            };
-            for (token, row) in batch.tokens[sequence.rows()].iter().zip(first..) {
-                let block = table.blocks[row / self.block_size];
-                prefix.note_tokens(block, row % self.block_size, &[*token]);
-            }
-            for index in table.hashes.len()..table.len / self.block_size {
-                let block = table.blocks[index];
-                let parent = table.hashes.last().copied();
-                let hash = prefix.name(parent.as_ref(), table.salt, prefix.tokens(block));
-                prefix.publish(block, hash, parent);
-                table.hashes.push(hash);
-            }
+            self.keep(place, first, &batch.tokens[sequence.rows()]);
+        }
+    }
+
+    /// Keeps tokens of a sequence from position `first` on, whose keys and values are written.
+    fn keep(&mut self, place: usize, first: usize, tokens: &[TokenId]) {
+        let table = &mut self.tables[place];
+        table.len = first + tokens.len();
+        let Some(prefix) = &mut self.prefix else {
+            return;
+        };
+        for (token, position) in tokens.iter().zip(first..) {
+            let block = table.blocks[position / self.block_size];
+            prefix.note_tokens(block, position % self.block_size, &[*token]);
+        }
+        for index in table.hashes.len()..table.len / self.block_size {
+            let block = table.blocks[index];
+            let parent = table.hashes.last().copied();
+            let hash = prefix.name(parent.as_ref(), table.salt, prefix.tokens(block));
+            prefix.publish(block, hash, parent);
+            table.hashes.push(hash);
         }
     }
     // ANCHOR_END: commit
+
+    /// Takes blocks for positions that are copied in from elsewhere, up to `len`, and returns how many are kept already. Then the floats are written, and
+    /// [`Pages::keep_copied`] ends it.
+    ///
+    /// # Panics
+    /// If the sequence holds nothing, or was not promised so much.
+    pub fn begin_copy(&mut self, id: SeqId, len: usize) -> usize {
+        let place = self.places[&id];
+        self.grow(place, len.div_ceil(self.block_size));
+        self.tables[place].len
+    }
+
+    /// Keeps the positions that were copied in: `tokens` are those of the whole sequence up to them.
+    pub fn keep_copied(&mut self, id: SeqId, tokens: &[TokenId]) {
+        let place = self.places[&id];
+        let kept = self.tables[place].len;
+        self.keep(place, kept, &tokens[kept..]);
+    }
 
     // ANCHOR: release
     /// Gives back all that a sequence holds, each block for itself: what others hold too stays. The last block goes first, so that of a text that
