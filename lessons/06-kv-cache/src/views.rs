@@ -26,7 +26,8 @@ pub enum Showing {
     Index,
     /// Objects with shape and strides on the heap, as a framework makes them, anew for each layer and step: lesson 02's [`Layout`].
     Objects,
-    /// A dense copy of what is seen, anew for each layer and step: what `.contiguous()` does to a slice that is not dense.
+    /// A dense copy of what is seen, anew for each layer and step: what `.contiguous()` makes of a slice of `[heads, positions, head_dim]`,
+    /// which has gaps.
     Copies,
 }
 

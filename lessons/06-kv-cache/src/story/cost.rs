@@ -16,6 +16,8 @@ use lab::race::{Race, RaceResult};
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
 use lab::table::Table;
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
+use training::TokenId;
 
 /// New tokens of the race, as far as model and machine allow.
 const NEW_TOKENS: [usize; 4] = [16, 64, 128, 256];
@@ -98,7 +100,7 @@ pub fn tokens(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
 fn race(
     story: &mut Story,
     scene: &Scene,
-    prompt: &[training::TokenId],
+    prompt: &[TokenId],
     lengths: &[usize],
 ) -> anyhow::Result<RaceResult> {
     let (model, pool) = (&scene.model, &scene.pool);
@@ -107,7 +109,6 @@ fn race(
     let state = RefCell::new(State::new(&model.config, 0));
     let longest = prompt.len() + lengths.iter().max().copied().unwrap_or(0);
     let cache = RefCell::new(ContiguousCache::new(llama, longest));
-    let expect = "the tokens are inside the vocabulary and the context";
     let mut race = Race::new("tokens", "One token of an answer")
         .unit("ms")
         .rounds(3);
@@ -115,16 +116,16 @@ fn race(
         let x = Some(*new as f64);
         race = race
             .entry_timed(NAIVE, x, || {
-                naive(model, &mut state.borrow_mut(), pool, prompt, *new).expect(expect)
+                naive(model, &mut state.borrow_mut(), pool, prompt, *new).expect(FITS)
             })
             .entry_timed(CACHED, x, || {
                 let (state, cache) = (&mut state.borrow_mut(), &mut cache.borrow_mut());
-                cached(model, state, cache, pool, prompt, *new).expect(expect)
+                cached(model, state, cache, pool, prompt, *new).expect(FITS)
             })
             .entry_timed(GROWING, x, || {
                 let mut grown = GrowingCache::new(llama, Growth::Exact);
                 let state = &mut state.borrow_mut();
-                growing(model, state, &mut grown, pool, prompt, *new).expect(expect)
+                growing(model, state, &mut grown, pool, prompt, *new).expect(FITS)
             });
     }
     let race = race
@@ -188,7 +189,8 @@ fn claim(story: &mut Story, gains: &[(usize, f64)]) {
     let Some((new, faster)) = gains.iter().rfind(within).copied() else {
         return;
     };
-    let grows = gains.len() > 1 && gains.windows(2).all(|w| w[1].1 > w[0].1);
+    // From one length to the next a busy machine may hide it; from the shortest to the longest it must show.
+    let grows = gains.len() > 1 && gains[gains.len() - 1].1 > 1.2 * gains[0].1;
     let verdict = match (faster >= 2.0, grows) {
         (true, true) => Verdict::Holds,
         (false, false) => Verdict::NotHere,
@@ -204,7 +206,7 @@ fn claim(story: &mut Story, gains: &[(usize, f64)]) {
         list.join(", "),
         match grows {
             true => "The gain grows with length.",
-            false => "The gain does not grow at each step.",
+            false => "The gain does not grow with length here.",
         }
     );
     story.claim(Claim {
@@ -260,100 +262,113 @@ pub fn two_times(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         because: "The first pass computes every row of the prompt, with a cache as without. Only what was computed before can be given back.",
     };
     let guess = story.ask(&prediction);
-    let result = race_two_times(story, scene, &lengths)?;
+    let first = race_first(story, scene, &lengths)?;
     story.reveal(&prediction, guess);
-    let mut table = Table::new(&[
-        "prompt",
-        "first, naive",
-        "first, cached",
-        "next, naive",
-        "next, cached",
-    ]);
-    for len in &lengths {
-        let ms = |name: &str| {
-            let entry = result.entry_at(name, *len as f64);
-            number::seconds(entry.map_or(f64::NAN, |e| e.median) / 1e3)
-        };
-        table.row([
-            len.to_string(),
-            ms(ENTRIES[0]),
-            ms(ENTRIES[1]),
-            ms(ENTRIES[2]),
-            ms(ENTRIES[3]),
-        ]);
+    let next = race_next(story, scene, &lengths)?;
+    for (what, result) in [("the first token", &first), ("each further one", &next)] {
+        let times = result.ratio(CACHED, NAIVE);
+        story.show_as(
+            what,
+            times,
+            format!("{times:.2} times as fast after {longest} tokens"),
+        );
     }
-    story.table(&table);
-    story.show_as(
-        "the first token",
-        result.ratio(ENTRIES[1], ENTRIES[0]),
-        format!(
-            "{:.2} times as fast after {longest} tokens",
-            result.ratio(ENTRIES[1], ENTRIES[0])
-        ),
-    );
-    story.show_as(
-        "each further one",
-        result.ratio(ENTRIES[3], ENTRIES[2]),
-        format!(
-            "{:.1} times as fast after {longest} tokens",
-            result.ratio(ENTRIES[3], ENTRIES[2])
-        ),
-    );
-    let mut chart = Chart::lines("two-times", "The cache helps every token but the first")
+    let chart = Chart::lines("two-times", "The cache helps every token but the first")
         .x_label("tokens of the prompt")
         .y_label("ms (logarithmic)")
-        .log_y();
-    for name in ENTRIES {
-        chart = chart.series(name, result.line(name));
-    }
+        .log_y()
+        .series("first token, naive", first.line(NAIVE))
+        .series("first token, cached", first.line(CACHED))
+        .series("next token, naive", next.line(NAIVE))
+        .series("next token, cached", next.line(CACHED));
     story.chart(&chart)?;
     Ok(())
 }
 
-const ENTRIES: [&str; 4] = [
-    "first token, naive",
-    "first token, cached",
-    "next token, naive",
-    "next token, cached",
-];
-
-fn race_two_times(
-    story: &mut Story,
-    scene: &Scene,
-    lengths: &[usize],
-) -> anyhow::Result<RaceResult> {
-    let (model, pool) = (&scene.model, &scene.pool);
-    let (config, weights) = (&model.config, &model.weights);
-    let longest = lengths.iter().max().map_or(1, |len| len + 1);
-    let text = text_of(scene, longest);
-    let state = RefCell::new(State::new(config, longest));
-    let cache = RefCell::new(ContiguousCache::new(&config.llama, longest));
-    let expect = "the tokens are inside the vocabulary and the context";
-    let mut race = Race::new("two-times", "First and next token")
+/// TTFT: one pass over the whole prompt, an empty cache against none.
+fn race_first(story: &mut Story, scene: &Scene, lengths: &[usize]) -> anyhow::Result<RaceResult> {
+    let passes = Passes::new(scene, lengths);
+    let mut race = Race::new("first-token", "The first token")
         .unit("ms")
         .rounds(5);
     for len in lengths {
-        let (x, text) = (Some(*len as f64), &text);
-        let lesson05 = |tokens: usize| {
-            let mut state = state.borrow_mut();
-            model
-                .forward(&mut state, pool, &text[..tokens])
-                .expect(expect)[0]
-        };
-        let pass = |kept: usize, tokens: usize| {
-            let (mut state, mut cache) = (state.borrow_mut(), cache.borrow_mut());
-            cache
-                .truncate(kept)
-                .expect("the passes before kept that much");
-            let new = &text[kept..tokens];
-            forward(config, weights, &mut state, &mut cache, pool, new).expect(expect)[0]
-        };
-        // The entries run in this order, so each decode step finds the prompt that the entry before it has cached.
+        let (x, passes) = (Some(*len as f64), &passes);
         race = race
-            .entry(ENTRIES[0], x, move || lesson05(*len))
-            .entry(ENTRIES[1], x, move || pass(0, *len))
-            .entry(ENTRIES[2], x, move || lesson05(*len + 1))
-            .entry(ENTRIES[3], x, move || pass(*len, *len + 1));
+            .entry_timed(NAIVE, x, move || passes.lesson05(*len))
+            .entry_timed(CACHED, x, move || passes.after(0, *len));
     }
-    story.race(race)
+    story.race(race.baseline(NAIVE).check(same_logits))
+}
+
+/// TPOT: one token more, all computed again against one row after what is cached.
+fn race_next(story: &mut Story, scene: &Scene, lengths: &[usize]) -> anyhow::Result<RaceResult> {
+    let passes = Passes::new(scene, lengths);
+    let mut race = Race::new("next-token", "The token after it")
+        .unit("ms")
+        .rounds(5);
+    for len in lengths {
+        let (x, passes) = (Some(*len as f64), &passes);
+        race = race
+            .entry_timed(NAIVE, x, move || passes.lesson05(*len + 1))
+            .entry_timed(CACHED, x, move || passes.after(*len, *len + 1));
+    }
+    story.race(race.baseline(NAIVE).check(same_logits))
+}
+
+fn same_logits(naive: &Vec<f32>, cached: &Vec<f32>) -> Result<(), String> {
+    match naive == cached {
+        true => Ok(()),
+        false => Err("other logits".to_owned()),
+    }
+}
+
+/// Single passes over the beginning of one text, timed, with one state and one cache for all: they run in turn, never at once.
+struct Passes<'a> {
+    scene: &'a Scene,
+    text: Vec<TokenId>,
+    state: RefCell<State>,
+    cache: RefCell<ContiguousCache>,
+}
+
+/// Why no pass of a race can fail.
+const FITS: &str = "the tokens are inside the vocabulary and the context";
+
+impl Passes<'_> {
+    fn new<'a>(scene: &'a Scene, lengths: &[usize]) -> Passes<'a> {
+        let longest = lengths.iter().max().map_or(1, |len| len + 1);
+        Passes {
+            scene,
+            text: text_of(scene, longest),
+            state: RefCell::new(State::new(&scene.model.config, longest)),
+            cache: RefCell::new(ContiguousCache::new(scene.llama(), longest)),
+        }
+    }
+
+    fn lesson05(&self, tokens: usize) -> (Vec<f32>, Duration) {
+        let (model, mut state) = (&self.scene.model, self.state.borrow_mut());
+        let started = Instant::now();
+        let logits = model
+            .forward(&mut state, &self.scene.pool, &self.text[..tokens])
+            .expect(FITS);
+        let elapsed = started.elapsed();
+        (logits.to_vec(), elapsed)
+    }
+
+    /// The pass from `kept` to `tokens`; what must be cached before it is computed outside the time.
+    fn after(&self, kept: usize, tokens: usize) -> (Vec<f32>, Duration) {
+        let (model, pool) = (&self.scene.model, &self.scene.pool);
+        let (config, weights) = (&model.config, &model.weights);
+        let (mut state, mut cache) = (self.state.borrow_mut(), self.cache.borrow_mut());
+        let held = cache.len().min(kept);
+        cache.truncate(held).expect("no more than it holds");
+        if held < kept {
+            let missing = &self.text[held..kept];
+            forward(config, weights, &mut state, &mut cache, pool, missing).expect(FITS);
+        }
+        let started = Instant::now();
+        let new = &self.text[kept..tokens];
+        let logits = forward(config, weights, &mut state, &mut cache, pool, new).expect(FITS);
+        let elapsed = started.elapsed();
+        (logits.to_vec(), elapsed)
+    }
 }

@@ -92,9 +92,7 @@ pub fn ledger(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         "Multiply-adds of one new token after so many others, counted by the kernels.",
     );
     let llama = scene.model.config.llama.clone();
-    let places = COUNTED_AT
-        .into_iter()
-        .filter(|at| at + 1 <= llama.max_seq_len);
+    let places = COUNTED_AT.into_iter().filter(|at| *at < llama.max_seq_len);
     let places: Vec<usize> = places.collect();
     let text = text_of(scene, places.iter().max().map_or(1, |at| at + 1));
     let mut cache = ContiguousCache::new(&llama, text.len());

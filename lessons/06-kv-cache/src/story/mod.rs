@@ -61,7 +61,9 @@ impl Scene {
 /// Tells the lesson.
 pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let mut story = Story::begin(INFO, args);
-    let model = Model::open(&args.model)?;
+    let mut model = Model::open(&args.model)?;
+    // The lesson counts: as many tokens as asked for, also where the model would end its text before.
+    model.config.eos_token_ids.clear();
     story.model(&model.name);
     let pool = Pool::new(args.threads());
     let state = State::new(&model.config, 0);
@@ -110,6 +112,13 @@ fn affordable(llama: &LlamaConfig, prompt_tokens: usize, new_tokens: usize) -> u
         new_tokens /= 2;
     }
     new_tokens
+}
+
+/// Allocations of the whole process while `work` runs. No ledger is open meanwhile, which would allocate for its own names.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = lab::alloc::snapshot().allocations;
+    work();
+    lab::alloc::snapshot().allocations - before
 }
 
 /// Tokens that mean nothing, spread over the vocabulary: for models without a tokenizer and for timing.

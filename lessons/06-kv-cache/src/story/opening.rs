@@ -1,7 +1,6 @@
 //! The first minute: the text with lesson 05's growing bars, a prediction, and the same text with a cache.
 
 use super::{Scene, choice};
-use generation::FinishReason;
 use generation::limits::rows_of_naive_loop;
 use generation::text::TextStream;
 use kv_cache::work::rows_of_cached_loop;
@@ -22,8 +21,6 @@ const LONGEST_BAR: usize = 19;
 /// What lesson 05's loop took for each token, in seconds.
 pub struct Naive {
     token_seconds: Vec<f64>,
-    /// Steps that it took: one more than tokens where it found the end of the text.
-    steps: u64,
     /// Seconds behind a full bar.
     full_bar: f64,
 }
@@ -112,8 +109,6 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<Naive> {
     )?;
     bars.end_line(story);
     story.say_as(Tone::Dim, "Bars: time for one token, mean of a line.");
-    let steps =
-        generation.tokens.len() + usize::from(generation.finish_reason == FinishReason::Stop);
     story.values("prompt_tokens", generation.prompt_tokens);
     story.values("new_tokens", generation.tokens.len());
     story.values("finish_reason", generation.finish_reason);
@@ -121,7 +116,6 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<Naive> {
     scene.answer = generation.tokens;
     Ok(Naive {
         token_seconds,
-        steps: steps as u64,
         full_bar,
     })
 }
@@ -163,8 +157,9 @@ pub fn recall(story: &mut Story) {
 /// The prediction of the lesson, then the same text with a cache, then the answer.
 pub fn cached(story: &mut Story, scene: &mut Scene, naive: &Naive) -> anyhow::Result<()> {
     let prompt_tokens = scene.prompt.len() as u64;
-    let rows = rows_of_naive_loop(prompt_tokens, naive.steps);
-    let kept_rows = rows_of_cached_loop(prompt_tokens, naive.steps);
+    let steps = scene.answer.len() as u64;
+    let rows = rows_of_naive_loop(prompt_tokens, steps);
+    let kept_rows = rows_of_cached_loop(prompt_tokens, steps);
     let fewer = rows as f64 / kept_rows.max(1) as f64;
     story.step(
         "Compute each row once",
