@@ -208,6 +208,7 @@ impl Pages {
             self.tables.push(BlockTable::default());
             self.tables.len() - 1
         });
+        let promised = self.promised_blocks(request);
         let table = &mut self.tables[place];
         table.clear();
         table.salt = wish.salt;
@@ -225,7 +226,6 @@ impl Pages {
         for block in &table.blocks {
             self.allocator.share(*block);
         }
-        let promised = self.promised_blocks(request);
         let reserved = self.outstanding + self.num_copies;
         if self.allocator.num_free() < reserved + promised - num_hits {
             for block in table.blocks.drain(..).rev() {
@@ -248,7 +248,9 @@ impl Pages {
     /// Blocks that a request is promised when it is admitted.
     fn promised_blocks(&self, request: &Request) -> usize {
         let tokens = match self.promise {
-            Promise::Whole => request.max_tokens(self.max_seq_len),
+            Promise::Whole => {
+                (request.prompt.len().saturating_add(request.max_new_tokens)).min(self.max_seq_len)
+            }
             Promise::Known => request.num_tokens(),
         };
         tokens.div_ceil(self.block_size)
