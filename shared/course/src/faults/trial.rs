@@ -1,5 +1,7 @@
 //! The built copies of one lesson: the tests without a fault, then each fault with its test.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,14 +26,23 @@ pub fn all(plan: &Plan, copies: &[Copy], built: &BuiltTests) -> Result<Vec<Found
     };
     let whole = find("none").expect("each lesson has a copy without a fault");
     let mut found = Vec::new();
+    // Several faults may name the same tests: without a fault these run once.
+    let mut without: BTreeMap<(&str, &str), Result<(), String>> = BTreeMap::new();
     for fault in &plan.faults {
         let verdict = match (plan.planted(fault), find(&fault.id)) {
             (Err(problem), _) => Verdict::Untried { problem },
             (Ok(_), None) => unreachable!("what can be planted has a copy"),
-            (Ok(_), Some(copy)) => match sound(plan, fault, whole, built)? {
-                Err(problem) => Verdict::Untried { problem },
-                Ok(()) => tried(plan, fault, copy, built)?,
-            },
+            (Ok(_), Some(copy)) => {
+                let tests = (fault.test.as_str(), fault.filter.as_str());
+                let passes = match without.entry(tests) {
+                    Entry::Occupied(known) => known.get().clone(),
+                    Entry::Vacant(place) => place.insert(sound(plan, fault, whole, built)?).clone(),
+                };
+                match passes {
+                    Err(problem) => Verdict::Untried { problem },
+                    Ok(()) => tried(plan, fault, copy, built)?,
+                }
+            }
         };
         found.push(Found {
             lesson: plan.number.clone(),
