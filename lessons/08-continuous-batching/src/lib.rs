@@ -17,7 +17,7 @@
 //! | [`mod@forward`] | the ragged forward pass |
 //! | [`runner`], [`model_runner`] | the seam between who decides and who computes |
 //! | [`limits`], [`event`], [`mailbox`] | what is allowed; what is told; cancelling from elsewhere |
-//! | [`engine`], [`mod@step`] | schedule, forward, choose, publish |
+//! | [`engine`], [`mod@step`], [`parts`] | schedule, forward, choose, publish |
 //! | [`text`], [`trace`] | text for each request; who sat where |
 //! | [`careless`], [`cancellation`] | engines with a fault each, and a test that tells them from the right one |
 //! | [`costs`] | one small task for each exercise, to be counted |
@@ -63,6 +63,7 @@ pub mod mailbox;
 pub mod scheduler;
 
 pub mod engine;
+pub mod parts;
 pub mod step;
 
 pub mod text;

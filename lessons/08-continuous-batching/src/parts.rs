@@ -1,0 +1,86 @@
+//! What a step is made of, besides the four lines that say what it does.
+
+use crate::engine::Engine;
+use crate::event::{Delivery, Event};
+use crate::memory::Memory;
+use crate::request::Status;
+use crate::runner::Runner;
+use crate::trace::StepTrace;
+
+impl<R: Runner<M>, M: Memory> Engine<R, M> {
+    // ANCHOR: parts
+    /// First part of a step: who leaves, who joins, which rows are computed.
+    pub fn schedule(&mut self) {
+        self.take_cancellations();
+        self.leave();
+        let (queues, batch) = (&mut self.queues, &mut self.batch);
+        let joined = (self.scheduler)(queues, &mut self.memory, &self.limits, batch);
+        if let Some(trace) = &mut self.trace {
+            let (step, queues) = (self.num_steps, &self.queues);
+            trace.push(StepTrace::scheduled(
+                step,
+                joined,
+                queues,
+                &self.batch,
+                &self.memory,
+            ));
+        }
+    }
+
+    /// Ends whoever was cancelled through a [`crate::mailbox::Canceller`]. Nobody moves: places in the batch and in the running queue still agree.
+    pub fn take_cancellations(&mut self) {
+        self.canceller.drain(|id| {
+            self.queues.cancel(id);
+        });
+    }
+
+    /// Takes finished requests out of the batch and gives their memory back.
+    pub fn leave(&mut self) {
+        self.queues.leave(|request| {
+            let held = self.memory.release(request.id);
+            assert!(held, "{} ran without memory", request.id);
+        });
+    }
+
+    /// Last part of a step: tells whose end has come since the last one. An end that nobody takes is an end all the same.
+    pub fn announce(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) {
+        let mut traced = self.trace.as_mut().and_then(|trace| trace.last_mut());
+        for request in self.queues.ended.drain(..) {
+            let Status::Finished(reason) = request.status else {
+                panic!("{request:?} is among the ended ones and has not ended");
+            };
+            let (id, output) = (request.id, request.output.as_slice());
+            let _ = on_event(Event::Finished { id, reason, output });
+            if let Some(step) = &mut traced {
+                step.finished.push((id, reason));
+            }
+        }
+        if traced.is_some_and(|step| step.is_empty()) {
+            self.trace.as_mut().map(Vec::pop);
+        }
+    }
+    // ANCHOR_END: parts
+
+    /// Checks what must hold between two steps: every request in one queue, memory held by the running ones and nobody else.
+    ///
+    /// # Panics
+    /// When a rule is broken: our own bug.
+    pub fn check_invariants(&self) {
+        self.queues.check_invariants();
+        self.memory.check_invariants();
+        self.batch.check_invariants();
+        assert!(self.queues.running.len() <= self.limits.max_running);
+        for request in &self.queues.running {
+            assert!(
+                self.memory.holds(request.id),
+                "{} runs without memory",
+                request.id
+            );
+        }
+        assert_eq!(
+            self.memory.num_holders(),
+            self.queues.running.len(),
+            "memory is held by nobody's request"
+        );
+    }
+}
