@@ -14,7 +14,7 @@
 //! | [`offset`] | the mask of a chunk: what is cached moves the triangle |
 //! | [`forward`] | new tokens to logits |
 //! | [`generate`], [`session`], [`timings`] | prefill and decode; the loop with a model; the two times of an answer |
-//! | [`concat`], [`views`], [`masked`] with [`mask`] | the worse ways, to be measured: memory that grows, view objects, a mask over a fixed length |
+//! | [`concat`](mod@concat), [`views`], [`masked`] with [`mask`] | the worse ways, to be measured: memory that grows, view objects, a mask over a fixed length |
 //! | [`work`] | multiply-adds of a chunk, counted from shapes |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
