@@ -42,6 +42,7 @@ impl CacheOrder {
     }
 }
 
+// ANCHOR: strides
 /// Steps through one layer of a cache, in numbers. Head `h` of position `p` begins at `p * position + h * head` and takes `head_dim`
 /// neighbouring numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,9 @@ pub struct Strides {
     /// From one key head to the next.
     pub head: usize,
 }
+// ANCHOR_END: strides
 
+// ANCHOR: row_place
 /// Where a new row stands, and how far back it sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowPlace {
@@ -60,3 +63,4 @@ pub struct RowPlace {
     /// Positions that it sees, itself among them: 0 to `context_len - 1`.
     pub context_len: usize,
 }
+// ANCHOR_END: row_place

@@ -116,7 +116,7 @@ pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let config = large_shape();
     let longest = CONTEXTS[CONTEXTS.len() - 1];
     let mut table = Table::new(&["keys of one head lie as", "lines", "runs"]);
-    let mut runs = Vec::new();
+    let (mut lines, mut runs) = (Vec::new(), Vec::new());
     for order in CacheOrder::ALL {
         let counted = one_head(&config, order, longest);
         table.row([
@@ -124,9 +124,12 @@ pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             counted.lines_fetched().to_string(),
             counted.runs_fetched().to_string(),
         ]);
+        lines.push(counted.lines_fetched());
         runs.push(counted.runs_fetched());
     }
     story.table(&table);
+    story.values("lines", &lines);
+    story.values("runs", &runs);
     story.say(format!(
         "{longest} positions of {} numbers: whole lines in both orders, so none is read in vain. What differs is how often memory is asked for something \
          unexpected. Now attention alone over the cache of a 135M model, {} layers, without its weights:",
@@ -144,6 +147,7 @@ pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             )
         })
         .collect();
+    story.values("times_as_fast", faster);
     let in_sequence = runs[1] < runs[0];
     let verdict = match (in_sequence, faster) {
         (true, faster) if faster >= 1.05 => Verdict::Holds,
