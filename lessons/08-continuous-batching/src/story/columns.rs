@@ -49,30 +49,50 @@ impl Columns {
     /// New texts sit down: their beginnings get a line of their own, beside those who go on.
     pub fn join(&mut self, story: &mut Story, step: usize, joined: &[(usize, String)]) {
         self.end_line(story);
-        let cells: Vec<String> = (0..self.columns.len())
-            .map(|slot| {
-                let new = joined.iter().find(|(at, _)| *at == slot);
-                let cell = match new {
-                    Some((_, text)) => format!("▸ {text}"),
-                    None if self.columns[slot].taken => "·".to_owned(),
-                    None => String::new(),
-                };
-                let cell = term::pad(&term::cut(&cell, self.width), self.width);
-                story.paint(
-                    if new.is_some() {
-                        Tone::Accent
-                    } else {
-                        Tone::Dim
-                    },
-                    &cell,
-                )
-            })
+        let wrapped: Vec<(usize, Vec<String>)> = (joined.iter())
+            .map(|(slot, text)| (*slot, term::wrap(text, self.width - 2)))
             .collect();
-        story.print(format!("   {step:>4}   {}\n", cells.join(" ").trim_end()));
+        let lines = wrapped.iter().map(|(_, lines)| lines.len()).max();
+        for line in 0..lines.unwrap_or(0) {
+            let label = if line == 0 {
+                step.to_string()
+            } else {
+                String::new()
+            };
+            let cells: Vec<String> = (0..self.columns.len())
+                .map(|slot| {
+                    let new = wrapped.iter().find(|(at, _)| *at == slot);
+                    match new {
+                        Some((_, lines)) => self.beginning(story, lines, line),
+                        None => self.beside(story, slot, line),
+                    }
+                })
+                .collect();
+            story.print(format!("   {label:>4}   {}\n", cells.join(" ").trim_end()));
+        }
         for (slot, _) in joined {
             self.columns[*slot].taken = true;
         }
         (self.first_step, self.steps) = (step, 0);
+    }
+
+    /// A line of the beginning of one who joins.
+    fn beginning(&self, story: &Story, lines: &[String], line: usize) -> String {
+        let mark = if line == 0 { "▸" } else { " " };
+        let text = lines
+            .get(line)
+            .map_or(String::new(), |text| format!("{mark} {text}"));
+        story.paint(Tone::Accent, &term::pad(&text, self.width))
+    }
+
+    /// The same line of one who goes on.
+    fn beside(&self, story: &Story, slot: usize, line: usize) -> String {
+        let mark = if self.columns[slot].taken && line == 0 {
+            "·"
+        } else {
+            ""
+        };
+        story.paint(Tone::Dim, &term::pad(mark, self.width))
     }
 
     /// A piece of text in a slot.

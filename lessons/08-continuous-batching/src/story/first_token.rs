@@ -25,7 +25,8 @@ pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Resu
         race.entry_at(name, percent)
             .map_or(f64::NAN, |entry| entry.median)
     };
-    let added = |percent: f64| median(CONTINUOUS, percent) - median(ALONE, percent);
+    let alone = median(ALONE, 50.0);
+    let added = |percent: f64| median(CONTINUOUS, percent) - alone;
     let (usual, tail) = (added(50.0), added(99.0));
     let verdict = match (usual < 20.0, tail < 20.0) {
         (true, true) => Verdict::Holds,
@@ -35,8 +36,8 @@ pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Resu
     let note = format!(
         "P50 {usual:.1} ms, P99 {tail:.1} ms more than the {:.1} ms of a request that is alone. In steps: at most one until it joins, as long as a slot is \
          free. The static batches add {:.0} ms at P50: there it waits for a batch that runs.",
-        median(ALONE, 50.0),
-        median(STATIC, 50.0) - median(ALONE, 50.0)
+        alone,
+        median(STATIC, 50.0) - alone
     );
     story.claim(Claim {
         id: "C4",

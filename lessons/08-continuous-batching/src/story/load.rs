@@ -6,7 +6,7 @@ use static_batching::workload::{Arrival, Distribution, Lengths, Pace, arrivals};
 use training::TokenId;
 
 /// Requests of one mix.
-const REQUESTS: usize = 8 * SLOTS;
+const REQUESTS: usize = 12 * SLOTS;
 
 /// One request.
 #[derive(Clone, Debug)]

@@ -15,6 +15,8 @@ use training::TokenId;
 
 /// Requests of a count: so many that the end of the queue does not show.
 const MANY: usize = 20_000;
+/// The gain that C1 claims; a tenth less is the same finding.
+const CLAIMED: f64 = 2.3;
 /// Rounds of each race.
 const ROUNDS: usize = 3;
 
@@ -262,7 +264,7 @@ fn claims(story: &mut Story, gains: &[(&str, f64)]) -> anyhow::Result<()> {
         of("conversation")?,
     );
     let verdict = match mix {
-        gain if gain >= 2.0 => Verdict::Holds,
+        gain if gain >= 0.9 * CLAIMED => Verdict::Holds,
         gain if gain >= 1.2 => Verdict::Partly,
         _ => Verdict::NotHere,
     };

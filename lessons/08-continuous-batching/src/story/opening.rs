@@ -8,20 +8,24 @@ use generation::candidates::visible;
 use lab::story::{Choice, Prediction, Story};
 use lab::term::Tone;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use training::TokenId;
 
 /// Slots of the opening: as many texts as fit beside each other.
 const SLOTS: usize = 3;
 
-/// Beginnings, and how many tokens each goes on for.
+/// Beginnings, and how many tokens each goes on for: to the end of a sentence, with the checkpoint that comes with this workbook.
 const TEXTS: [(&str, usize); 6] = [
-    ("Once upon a time", 12),
-    ("The little dog", 36),
-    ("Tom and Lily", 8),
-    ("One day a bird", 16),
-    ("A boy had a ball", 14),
-    ("In the forest", 10),
+    ("Once upon a time", 9),
+    ("Not so long ago there lived", 38),
+    ("Mia the mouse wanted to build", 7),
+    ("Ben the bear was sad.", 20),
+    ("One spring Emma the duck", 23),
+    ("Long ago there was a little", 16),
 ];
+
+/// How long a step is shown to a reader at a terminal.
+const WATCHED: Duration = Duration::from_millis(60);
 
 /// Streams six texts through three slots.
 pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
@@ -94,6 +98,10 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             }
         }
         columns.end_step(story);
+        if story.is_interactive() {
+            // Slow enough to be watched: by itself all of it is over in a blink.
+            std::thread::sleep(WATCHED);
+        }
     }
     columns.end_line(story);
     let prefills = |seat: &&continuous_batching::trace::Seat| seat.status == Status::Prefilling;
