@@ -121,8 +121,12 @@ impl Slots {
 }
 
 impl Memory for Slots {
+    /// The capacity of a slot; nothing where there is no slot, so that nobody waits for one.
     fn max_seq_len(&self) -> usize {
-        self.capacity
+        match self.slots.is_empty() {
+            true => 0,
+            false => self.capacity,
+        }
     }
 
     fn admit(&mut self, request: &mut Request) -> Admission {

@@ -234,6 +234,21 @@ fn what_can_never_fit_is_refused_at_submit() {
     assert_eq!(listener.ends[&id], FinishReason::Length);
 }
 
+/// The same where there is no slot at all: nobody is left to wait for ever.
+#[test]
+fn without_a_slot_every_request_is_refused() {
+    let mut engine = scheduler(0, 1);
+    let refused = engine.submit(&[TokenId(1)], 1);
+    assert_eq!(
+        refused,
+        Err(Refusal::PromptTooLong {
+            prompt_tokens: 1,
+            max_seq_len: 0
+        })
+    );
+    assert!(engine.is_idle());
+}
+
 /// All or nothing: who is not admitted holds nothing, and the one behind does not overtake.
 #[test]
 fn who_finds_no_slot_waits_and_is_not_overtaken() {
