@@ -5,8 +5,8 @@ use static_batching::plan::{Plan, StepRequest, static_plan};
 use static_batching::workload::{Arrival, Distribution, Lengths, Pace, arrivals};
 use training::TokenId;
 
-/// Requests of one mix.
-const REQUESTS: usize = 12 * SLOTS;
+/// Batches of one mix, and those for a large model.
+const BATCHES: (usize, usize) = (12, 4);
 
 /// One request.
 #[derive(Clone, Debug)]
@@ -52,6 +52,12 @@ pub fn mixes(scene: &Scene) -> Vec<Mix> {
             max: 96,
         },
     };
+    let batches = if scene.is_large() {
+        BATCHES.1
+    } else {
+        BATCHES.0
+    };
+    let count = batches * SLOTS;
     [
         ("equal, short", "equal", Lengths::equal(16, 8)),
         ("6 : 3 : 1", "mix", three_kinds()),
@@ -66,10 +72,7 @@ pub fn mixes(scene: &Scene) -> Vec<Mix> {
     .map(|(name, id, lengths)| Mix {
         name,
         id,
-        jobs: jobs(
-            scene,
-            &arrivals(scene.seed, REQUESTS, &lengths, &Pace::AtOnce),
-        ),
+        jobs: jobs(scene, &arrivals(scene.seed, count, &lengths, &Pace::AtOnce)),
         lengths,
     })
     .collect()

@@ -17,8 +17,8 @@ use training::TokenId;
 const MANY: usize = 20_000;
 /// The gain that C1 claims; a tenth less is the same finding.
 const CLAIMED: f64 = 2.3;
-/// Rounds of each race.
-const ROUNDS: usize = 3;
+/// Rounds of each race, and those with a large model.
+const ROUNDS: (usize, usize) = (3, 1);
 
 /// Steps of lesson 07 and of the engine for `count` requests of these lengths.
 fn steps_of(lengths: &Lengths, count: usize, seed: u64, slots: usize) -> (u64, u64) {
@@ -185,7 +185,7 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         let race = Race::new(&format!("throughput-{}", mix.id), &title)
             .unit("tokens/s")
             .work(new_tokens(&mix.jobs) as f64)
-            .rounds(ROUNDS)
+            .rounds(if scene.is_large() { ROUNDS.1 } else { ROUNDS.0 })
             .entry("static batches", None, || {
                 run_static(scene, &mut state, &mix.jobs)
             })

@@ -30,6 +30,9 @@ const INFO: LessonInfo = LessonInfo {
 /// Slots of all experiments but the opening, and rows of a static batch.
 const SLOTS: usize = 8;
 
+/// Weights of more bytes than this make a step so long that the races are cut.
+const LARGE: u64 = 100 << 20;
+
 /// What all steps share.
 struct Scene {
     model: Model,
@@ -54,6 +57,11 @@ impl Scene {
             cache,
             EngineLimits::of_model(&self.model.config, num_slots),
         )
+    }
+
+    /// Whether steps are long: then the races have fewer requests and rounds, and say so.
+    fn is_large(&self) -> bool {
+        self.model.weights.bytes_per_pass() > LARGE
     }
 
     /// Tokens that mean nothing, different for each `request`: to be timed, and to be told apart.
