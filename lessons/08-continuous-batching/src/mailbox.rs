@@ -12,7 +12,7 @@ pub struct Canceller {
 
 impl Canceller {
     /// An empty one with room for `capacity` numbers between two looks.
-    pub(crate) fn with_capacity(capacity: usize) -> Canceller {
+    pub fn with_capacity(capacity: usize) -> Canceller {
         Canceller {
             wanted: Arc::new(Mutex::new(Vec::with_capacity(capacity))),
         }
@@ -24,7 +24,7 @@ impl Canceller {
     }
 
     /// Calls `cancel` for each number and forgets it.
-    pub(crate) fn drain(&self, cancel: impl FnMut(SeqId)) {
+    pub fn drain(&self, cancel: impl FnMut(SeqId)) {
         self.wanted().drain(..).for_each(cancel);
     }
 
