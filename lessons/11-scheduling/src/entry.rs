@@ -1,0 +1,91 @@
+//! A request with what a scheduler wants to know of it.
+
+use continuous_batching::request::{Request, SeqId};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Who pays: requests of one tenant share a quota.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct TenantId(pub u32);
+
+/// How urgent a request is; class 0 is the most urgent.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Class(pub u8);
+
+/// What comes with a request besides its tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// Who pays.
+    pub tenant: TenantId,
+    /// How urgent.
+    pub class: Class,
+}
+
+// ANCHOR: entry
+/// A request on its way through the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its tokens, and how many of them are computed.
+    pub request: Request,
+    /// What came with it.
+    pub meta: Meta,
+    /// When it was submitted, on the engine's clock.
+    pub arrived: Duration,
+    /// How often it was sent back to the waiting ones.
+    pub preemptions: u32,
+    /// Whether its keys and values lie in the host pool.
+    pub is_swapped: bool,
+}
+// ANCHOR_END: entry
+
+impl Entry {
+    /// Its number. A lower number came earlier.
+    pub fn id(&self) -> SeqId {
+        self.request.id
+    }
+
+    /// Tokens that are known and not computed.
+    pub fn missing(&self) -> usize {
+        self.request.num_tokens() - self.request.num_computed
+    }
+
+    /// The numbers that policies decide by.
+    pub fn candidate(&self, served_tokens: u64) -> Candidate {
+        Candidate {
+            id: self.id(),
+            arrived: self.arrived,
+            tenant: self.meta.tenant,
+            class: self.meta.class,
+            prompt_tokens: self.request.prompt.len(),
+            missing_tokens: self.missing(),
+            served_tokens,
+        }
+    }
+}
+
+// ANCHOR: candidate
+/// A waiting request as a policy sees it: numbers, no tokens, no floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its number; of two that are equal in all else, the lower one came first.
+    pub id: SeqId,
+    /// When it came.
+    pub arrived: Duration,
+    /// Who pays.
+    pub tenant: TenantId,
+    /// How urgent.
+    pub class: Class,
+    /// Tokens of its prompt.
+    pub prompt_tokens: usize,
+    /// Tokens that have to be computed before its next one.
+    pub missing_tokens: usize,
+    /// Tokens that were computed for its tenant so far.
+    pub served_tokens: u64,
+}
+// ANCHOR_END: candidate

@@ -1,0 +1,27 @@
+use super::Policy;
+use crate::entry::Candidate;
+use std::cmp::Ordering;
+use std::time::Duration;
+
+/// Prompts beyond a length stand behind all others, each group in the order of another policy. Long ones that wait too long count as short.
+pub struct LengthCap<P> {
+    /// Longest prompt of the first group.
+    pub prompt_tokens: usize,
+    /// Waiting after which a long prompt is one of the first group.
+    pub patience: Duration,
+    /// The order within a group.
+    pub inner: P,
+}
+
+impl<P: Policy> Policy for LengthCap<P> {
+    fn name(&self) -> &'static str {
+        "length cap"
+    }
+
+    fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering {
+        let is_behind = |c: &Candidate| {
+            c.prompt_tokens > self.prompt_tokens && now.saturating_sub(c.arrived) < self.patience
+        };
+        (is_behind(a).cmp(&is_behind(b))).then_with(|| self.inner.compare(now, a, b))
+    }
+}

@@ -1,0 +1,18 @@
+use super::Policy;
+use crate::entry::Candidate;
+use std::cmp::Ordering;
+use std::time::Duration;
+
+/// First come, first served. Nobody starves: whoever waits has only finitely many before it. One long request holds up all short ones behind it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fcfs;
+
+impl Policy for Fcfs {
+    fn name(&self) -> &'static str {
+        "first come, first served"
+    }
+
+    fn compare(&self, _now: Duration, a: &Candidate, b: &Candidate) -> Ordering {
+        a.id.cmp(&b.id)
+    }
+}

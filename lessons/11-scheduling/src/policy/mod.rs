@@ -1,0 +1,42 @@
+//! Whose turn it is: small parts that compare two waiting requests by their numbers.
+//!
+//! A policy says who goes before whom at a point in time, and nothing else. It never sees tokens, memory or the batch, so it can be tried on a page of
+//! numbers and exchanged without touching the engine. Of two that are equal for a policy, the one that came first goes first.
+
+mod cap;
+mod fcfs;
+mod priority;
+mod quota;
+mod shortest;
+
+use crate::entry::Candidate;
+use std::cmp::Ordering;
+use std::time::Duration;
+
+pub use cap::LengthCap;
+pub use fcfs::Fcfs;
+pub use priority::{Priority, PriorityWithAgeing};
+pub use quota::FairQuota;
+pub use shortest::ShortestPrompt;
+
+// ANCHOR: policy
+/// An order of waiting requests.
+pub trait Policy: Send {
+    /// Its name in tables and charts.
+    fn name(&self) -> &'static str;
+
+    /// Whether `a` goes before `b` (`Less`), behind it, or is as good. To be a total order at any one `now`.
+    fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering;
+}
+// ANCHOR_END: policy
+
+/// The place of the one that goes first; of equal ones the lowest number. Cost: one comparison for each candidate.
+pub fn first(
+    policy: &dyn Policy,
+    now: Duration,
+    candidates: impl Iterator<Item = Candidate>,
+) -> Option<usize> {
+    let before = |a: &Candidate, b: &Candidate| policy.compare(now, a, b).then(a.id.cmp(&b.id));
+    let best = candidates.enumerate().min_by(|(_, a), (_, b)| before(a, b));
+    best.map(|(place, _)| place)
+}

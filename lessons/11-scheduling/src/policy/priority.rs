@@ -1,0 +1,40 @@
+use super::Policy;
+use crate::ageing::effective_class;
+use crate::entry::Candidate;
+use std::cmp::Ordering;
+use std::time::Duration;
+
+/// The most urgent class first, whatever it costs the others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Priority;
+
+impl Policy for Priority {
+    fn name(&self) -> &'static str {
+        "priority"
+    }
+
+    fn compare(&self, _now: Duration, a: &Candidate, b: &Candidate) -> Ordering {
+        a.class.cmp(&b.class)
+    }
+}
+
+/// Priority, where waiting makes urgent: one class for each `step`; see [`effective_class`].
+///
+/// Bound: a request of class c goes before everything that comes later than `c * step` after it.
+#[derive(Clone, Copy, Debug)]
+pub struct PriorityWithAgeing {
+    /// Waiting that is worth one class.
+    pub step: Duration,
+}
+
+impl Policy for PriorityWithAgeing {
+    fn name(&self) -> &'static str {
+        "priority with ageing"
+    }
+
+    fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering {
+        let class =
+            |c: &Candidate| effective_class(c.class, now.saturating_sub(c.arrived), self.step);
+        class(a).cmp(&class(b))
+    }
+}

@@ -1,0 +1,105 @@
+//! The queues. A request is in exactly one of them.
+
+use crate::entry::{Entry, TenantId};
+use continuous_batching::request::{FinishReason, SeqId, Status};
+use std::collections::BTreeMap;
+
+/// All requests that are not over, and those whose end was not announced yet.
+#[derive(Debug, Default)]
+pub struct Queues {
+    /// Not running, in the order of their numbers. A swapped one holds room in the host pool; the others hold nothing.
+    pub waiting: Vec<Entry>,
+    /// Holding memory on the device, in the order of their numbers: the oldest stands first.
+    pub running: Vec<Entry>,
+    /// Finished, to be announced in the next step.
+    pub ended: Vec<Entry>,
+    /// Rows computed for each tenant.
+    pub served: BTreeMap<TenantId, u64>,
+}
+
+impl Queues {
+    /// Puts a request among the waiting ones, in its place.
+    pub fn wait(&mut self, entry: Entry) {
+        let place = self
+            .waiting
+            .partition_point(|other| other.id() < entry.id());
+        self.waiting.insert(place, entry);
+    }
+
+    /// Puts a request among the running ones, in its place, and returns the place.
+    pub fn run(&mut self, entry: Entry) -> usize {
+        let place = self
+            .running
+            .partition_point(|other| other.id() < entry.id());
+        self.running.insert(place, entry);
+        place
+    }
+
+    /// Whether there is nothing to do and nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_empty() && self.ended.is_empty()
+    }
+
+    /// Ends a request, whatever its state, and tells through `release` when a waiting one held room in the host pool. A running one stays in its queue
+    /// until it leaves. Returns whether it was alive.
+    pub fn cancel(&mut self, id: SeqId, release: &mut dyn FnMut(SeqId)) -> bool {
+        if let Some(place) = self.waiting.iter().position(|entry| entry.id() == id) {
+            let mut entry = self.waiting.remove(place);
+            if entry.is_swapped {
+                release(id);
+            }
+            entry.request.finish(FinishReason::Cancelled);
+            self.ended.push(entry);
+            return true;
+        }
+        let is_it = |entry: &&mut Entry| entry.id() == id && !entry.request.is_finished();
+        match self.running.iter_mut().find(is_it) {
+            Some(entry) => {
+                entry.request.finish(FinishReason::Cancelled);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes all finished requests out of the running ones, in order. `release` gets each of them, to give its memory back.
+    pub fn leave(&mut self, mut release: impl FnMut(SeqId)) {
+        for entry in self
+            .running
+            .extract_if(.., |entry| entry.request.is_finished())
+        {
+            release(entry.id());
+            self.ended.push(entry);
+        }
+    }
+
+    /// Checks what must hold between two steps.
+    ///
+    /// # Panics
+    /// When a rule is broken: our own bug.
+    pub fn check_invariants(&self) {
+        let all = self.waiting.iter().chain(&self.running).chain(&self.ended);
+        let mut ids: Vec<SeqId> = all.clone().map(Entry::id).collect();
+        ids.sort_unstable();
+        assert!(
+            ids.windows(2).all(|pair| pair[0] < pair[1]),
+            "a request is in two queues: {ids:?}"
+        );
+        for entry in all {
+            let request = &entry.request;
+            assert!(request.num_computed <= request.num_tokens(), "{request:?}");
+            assert!(
+                request.output.len() <= request.max_new_tokens,
+                "{request:?}"
+            );
+        }
+        for entry in &self.waiting {
+            assert_eq!(entry.request.status, Status::Waiting, "{entry:?}");
+            assert_eq!(entry.request.num_computed, 0, "{entry:?}");
+        }
+        for queue in [&self.waiting, &self.running] {
+            assert!(queue.is_sorted_by_key(Entry::id), "in the order of arrival");
+        }
+        assert!(self.ended.iter().all(|entry| entry.request.is_finished()));
+    }
+}
