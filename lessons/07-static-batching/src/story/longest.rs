@@ -166,6 +166,7 @@ pub fn many(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         .y_label("longest answer of a batch, times the mean")
         .note("counted in steps, 8192 requests; 1: nobody waits for anybody")
         .log_x();
+    let mut factors = Vec::new();
     for (name, lengths) in kinds() {
         let line = SIZES.iter().map(|size| {
             let (lengths, plan) = plan_of(&lengths, seed, *size);
@@ -174,6 +175,7 @@ pub fn many(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         chart = chart.series(name, line.collect());
         let (lengths, plan) = plan_of(&lengths, seed, BATCH);
         let stays = stays(&lengths, &plan);
+        factors.push(longest_over_mean(&lengths, &plan));
         let at = |percent| {
             let stay = percentile(&stays, percent);
             stay.map_or("-".to_owned(), |stay| format!("{stay:.1} x"))
@@ -187,6 +189,7 @@ pub fn many(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         ]);
     }
     story.table(&table);
+    story.values("longest_over_mean", factors);
     story.say_as(
         term::Tone::Dim,
         "A short one has at most 32 tokens; how long it stays is told in its own steps.",

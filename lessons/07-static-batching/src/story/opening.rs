@@ -5,7 +5,7 @@ use generation::text::TextStream;
 use lab::story::Story;
 use lab::term::{Tone, cut, pad, wrap};
 use static_batching::{Pad, generate_batch};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use training::TokenId;
 
 /// Columns of a story, which takes two lines.
@@ -24,6 +24,8 @@ impl Line<'_> {
     fn push(&mut self, token: TokenId) {
         match &mut self.stream {
             Some(stream) => self.text.push_str(&stream.push(token).replace('\n', "↵")),
+            // No blank in front: it would tell the wrapping to keep its hands off.
+            None if self.text.is_empty() => self.text = token.0.to_string(),
             None => self.text.push_str(&format!(" {}", token.0)),
         }
     }
@@ -65,7 +67,6 @@ pub fn eight(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     }
     let mut tokens_of_step = 0;
     let mut last_row = prompts.len();
-    let begun = Instant::now();
     let (model, pool, state) = (&scene.model, &scene.pool, &mut scene.state);
     let on_token = &mut |row: usize, token| {
         // Tokens come row by row: a row that is not behind the last one begins a new step.
@@ -80,7 +81,6 @@ pub fn eight(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         last_row = row;
     };
     let run = generate_batch(model, state, pool, &prompts, &max, Pad::default(), on_token)?;
-    let seconds = begun.elapsed().as_secs_f64();
     if watched {
         story.print(format!("\x1b[{}A", 2 * lines.len()));
     }
@@ -97,7 +97,6 @@ pub fn eight(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     story.values("new_tokens", new_tokens);
     story.values("rows_computed", run.rows_computed);
     story.values("rows_useful", run.rows_useful);
-    story.values("seconds", seconds);
     let answers: Vec<&Vec<TokenId>> = run.generations.iter().map(|g| &g.tokens).collect();
     story.values("tokens", answers);
     Ok(())

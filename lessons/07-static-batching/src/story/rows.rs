@@ -5,8 +5,9 @@ use super::bench::{Bench, CONTEXT};
 use generation::Model;
 use generation::roofline::{Bound, MachineLimits};
 use generation::work::Work;
+use lab::alloc;
 use lab::chart::Chart;
-use lab::ledger;
+use lab::ledger::{self, Ledger};
 use lab::number;
 use lab::race::{Race, RaceResult};
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
@@ -128,6 +129,9 @@ pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     });
     story.race_result(&measured.race);
     table(story, &measured);
+    let times: Vec<f64> = BATCHES.map(|rows| measured.times(rows)).to_vec();
+    story.values("batches", BATCHES);
+    story.values("times_one_row", times);
     let mut all = vec![measured];
     if other.is_some() {
         let small = measure(story, &scene.model, &scene.pool)?;
@@ -227,6 +231,18 @@ fn count(story: &mut Story, model: &Model, pool: &Pool) {
         eight.multiply_adds as f64 / one.multiply_adds as f64,
         eight.bytes_read as f64 / one.bytes_read as f64,
     ));
+    // Without the ledger, whose own map of names allocates.
+    let batch = bench.batch(8);
+    let before = alloc::snapshot();
+    bench.step(&batch);
+    let after = alloc::snapshot();
+    let eight = Ledger {
+        allocations: after.allocations - before.allocations,
+        allocated_bytes: after.allocated_bytes - before.allocated_bytes,
+        peak_bytes: 0,
+        ..eight
+    };
+    story.show("allocations in a step of eight", eight.allocations);
     story.values("bytes_read", [one.bytes_read, eight.bytes_read]);
     story.values("multiply_adds", [one.multiply_adds, eight.multiply_adds]);
     story.ledger(&eight);

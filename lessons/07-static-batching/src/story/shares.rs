@@ -58,18 +58,18 @@ pub fn shares(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         format!("{}, {}, {}, {}", at(50.0), at(80.0), at(95.0), at(100.0)),
     );
     let rules = [
-        ("to 512", Rule::Global(MAX)),
-        ("to the batch's longest", Rule::Own),
-        ("to the bucket's border", Rule::Buckets(PERCENTS.to_vec())),
+        ("the maximum, 512", Rule::Global(MAX)),
+        ("the batch's longest", Rule::Own),
+        ("the bucket's border", Rule::Buckets(PERCENTS.to_vec())),
         (
-            "bucket, then batch's longest",
+            "bucket and batch's longest",
             Rule::BucketsOwn(PERCENTS.to_vec()),
         ),
     ]
     .map(|(name, rule)| (name, cells(&lengths, BATCH, &rule)));
     let recovered = |cells: &Cells| 1.0 - cells.padding() as f64 / global.padding() as f64;
     let mut table = Table::new(&[
-        "padded",
+        "padded to",
         "cells",
         "with a token",
         "useful",
@@ -90,7 +90,7 @@ pub fn shares(story: &mut Story, seed: u64) -> anyhow::Result<()> {
     }
     story.table(&table);
     story.values("cells", rules.map(|(_, cells)| cells));
-    let chart = chart.baseline("to 512");
+    let chart = chart.baseline("the maximum, 512");
     claims(story, mean, &rules.map(|(_, cells)| cells), recovered);
     story.chart(&chart)?;
     Ok(())

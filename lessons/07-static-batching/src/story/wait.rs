@@ -62,6 +62,8 @@ pub fn wait(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let costs = costs_of(&race);
     let (alone, eight) = (costs[0], costs[MOST - 1]);
     let waiting = Duration::from_secs_f64(alone * WAIT_SHARE);
+    story.values("batch_seconds", &costs);
+    story.values("wait_seconds", waiting.as_secs_f64());
     story.say(format!(
         "One request of {PROMPT} + {NEW} tokens takes {}, eight together {}. The claim's 20 ms of waiting for 50 ms of work are {} here.",
         number::seconds(alone),
@@ -266,8 +268,8 @@ fn real(
     let mut table = Table::new(&HEADER);
     let mut measured: Measured = policies.iter().map(|_| Vec::new()).collect();
     for load in [QUIET, BUSY] {
-        // About a second and a half of work, a few requests at least.
-        let count = (1.5 * load.min(1.0) / costs[0]).clamp(16.0, 300.0) as usize;
+        // About a second, a few requests at least.
+        let count = (load.min(1.0) / costs[0]).clamp(12.0, 300.0) as usize;
         let stream = stream(seed, count, load, costs[0]);
         for (policy, measured) in policies.iter().zip(&mut measured) {
             let bar = story.progress(count as u64, policy.name);
@@ -314,6 +316,7 @@ fn chart(
         .x_label("offered load; 1: what one at a time can serve")
         .y_label("median latency, ms")
         .note("dashes: virtual clock; points: the machine's clock; above load 1 one at a time falls behind for ever");
+    let mut all: Vec<(f64, f64)> = Vec::new();
     for (policy, points) in policies.iter().zip(measured) {
         let is_stable = |load: f64| policy.window.max_batch() > 1 || load < STABLE;
         let line = LOADS.iter().filter(|load| is_stable(**load)).map(|load| {
@@ -321,11 +324,10 @@ fn chart(
             let met = Met::of(&simulate(&stream, &policy.window, costs));
             (*load, met.p50_ms)
         });
-        let points = points.iter().copied().filter(|(load, _)| is_stable(*load));
-        chart = chart
-            .dashed(policy.name, line.collect())
-            .points(&format!("{}, measured", policy.name), points.collect());
+        all.extend(points.iter().filter(|(load, _)| is_stable(*load)));
+        chart = chart.dashed(policy.name, line.collect());
     }
+    chart = chart.points("measured with the model", all);
     story.chart(&chart)?;
     story.say(
         "With a quiet machine the wait is pure latency. With a busy one the line of the wait lies on the line without: who waits for the machine \
