@@ -81,7 +81,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     longest::one_batch(&mut story, &mut scene)?;
     longest::many(&mut story, args.seed)?;
     story.say(
-        "Eight ride for the price of one and a third, and then the batch holds them: nobody leaves before the longest is done, and nobody \
+        "Eight rows ride for little more than the price of one, and then the batch holds them: nobody leaves before the longest is done, and nobody \
          who waits takes an empty place. When may requests join and leave? That is lesson 08.",
     );
     story.finish()

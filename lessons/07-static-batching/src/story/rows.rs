@@ -84,6 +84,18 @@ impl Steps {
         1e3 * self.limits.shortest(&self.work[index]).0
     }
 
+    /// The first of the timed batch sizes at which arithmetic takes longer than reading.
+    fn turn(&self) -> String {
+        let bound = |work: &Work| self.limits.shortest(work).1;
+        let turn = self
+            .work
+            .iter()
+            .position(|work| bound(work) == Bound::Arithmetic);
+        turn.map_or("more than 64".to_owned(), |index| {
+            BATCHES[index].to_string()
+        })
+    }
+
     /// A line over the batch size, from each size and its index.
     fn line(&self, y: impl Fn(usize, usize) -> f64) -> Vec<(f64, f64)> {
         let points = BATCHES.iter().enumerate();
@@ -139,9 +151,13 @@ pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         story.say_as(
             lab::term::Tone::Dim,
             format!(
-                "{}: {} of weights, which a large cache may hold. What is near costs less to read, so fewer rows ride free.",
+                "{}: {} of weights, which a large cache may hold. By the limits arithmetic takes longer than reading from {} rows on here, and from {} rows \
+                 on with {}.",
                 small.name,
-                number::bytes(small.work[0].weight_bytes)
+                number::bytes(small.work[0].weight_bytes),
+                small.turn(),
+                all[0].turn(),
+                all[0].name,
             ),
         );
         all.push(small);
