@@ -8,7 +8,7 @@ use super::copies::{self, Copy};
 use crate::error::CourseError;
 use crate::source;
 use crate::tools::Course;
-use crate::twin::manifest::move_path;
+use crate::twin::manifest::{move_path, package_of};
 use crate::twin::path_from;
 
 /// A manifest of the repository.
@@ -89,10 +89,7 @@ pub fn copy(course: &Course, copy: &Copy, mut manifest: Table) -> Table {
     for key in ["dependencies", "dev-dependencies"] {
         if let Some(Value::Table(dependencies)) = manifest.get_mut(key) {
             // A lesson that asks for its own features in tests: a copy has them all.
-            dependencies.retain(|name, dependency| {
-                let package = dependency.get("package").and_then(Value::as_str);
-                package.unwrap_or(name) != lesson
-            });
+            dependencies.retain(|name, dependency| package_of(name, dependency) != lesson);
             for (_, dependency) in dependencies.iter_mut() {
                 move_path(dependency, &copy.plan.lesson, &place, &course.root);
             }

@@ -159,14 +159,11 @@ fn package(twin: &Twin, mut manifest: Table) -> Table {
     for key in ["bin", "test", "example", "bench", "features"] {
         manifest.remove(key);
     }
+    let lesson = format!("lesson{}", twin.number);
     for key in ["dependencies", "dev-dependencies"] {
         if let Some(Value::Table(dependencies)) = manifest.get_mut(key) {
             // A lesson that asks for itself, with a feature for its own tests: the twin has the reference below, under one name.
-            let itself = format!("lesson{}", twin.number);
-            dependencies.retain(|name, dependency| {
-                let package = dependency.get("package").and_then(Value::as_str);
-                package.unwrap_or(name) != itself
-            });
+            dependencies.retain(|name, dependency| package_of(name, dependency) != lesson);
             for (_, dependency) in dependencies.iter_mut() {
                 move_path(dependency, &twin.lesson, &twin.folder, &twin.root);
             }
@@ -177,10 +174,7 @@ fn package(twin: &Twin, mut manifest: Table) -> Table {
         .entry("dependencies")
         .or_insert_with(|| Value::Table(Table::new()));
     if let Value::Table(dependencies) = dependencies {
-        let reference = table([
-            ("package", format!("lesson{}", twin.number)),
-            ("path", tracked("")),
-        ]);
+        let reference = table([("package", lesson), ("path", tracked(""))]);
         dependencies.insert("reference".into(), Value::Table(reference));
     }
     let features = Table::from_iter([
@@ -226,6 +220,12 @@ fn table<const N: usize>(entries: [(&str, String); N]) -> Table {
         .into_iter()
         .map(|(key, value)| (key.to_owned(), Value::String(value)))
         .collect()
+}
+
+/// The package that a dependency is, whatever the name that it has here.
+pub(crate) fn package_of<'a>(name: &'a str, dependency: &'a Value) -> &'a str {
+    let package = dependency.get("package").and_then(Value::as_str);
+    package.unwrap_or(name)
 }
 
 /// A dependency's path, as seen from another folder.
