@@ -7,10 +7,13 @@ use continuous_batching::oracle::expected::answer;
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
 use continuous_batching::oracle::{Oracle, VOCAB_SIZE, config, limits};
 use continuous_batching::ragged::build_batch;
+use continuous_batching::trace::StepTrace;
 use continuous_batching::{Batch, Engine, EngineLimits, Request, Runner, SeqId, SlotCache, Status};
 use kv_cache::cache::ContiguousCache;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use std::collections::BTreeMap;
 use training::TokenId;
 
 /// Tokens of one request at most.
@@ -82,7 +85,9 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-fn play_case(case: &Case) {
+type OracleEngine = Engine<Interrupted<Oracle>, SlotCache>;
+
+fn engine_of(case: &Case) -> OracleEngine {
     let limits = EngineLimits {
         max_new_tokens: case.max_new_tokens,
         // Not among the tokens of the prompts, which is allowed, but says less.
@@ -91,8 +96,11 @@ fn play_case(case: &Case) {
     };
     let cache = SlotCache::new(&config(MAX_SEQ_LEN), case.num_slots, MAX_SEQ_LEN);
     let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
-    let mut engine = Engine::new(runner, cache, limits);
-    play(&mut engine, &case.plan, &mut |cache| {
+    Engine::new(runner, cache, limits)
+}
+
+fn play_case(engine: &mut OracleEngine, case: &Case) {
+    play(engine, &case.plan, &mut |cache| {
         if let Some(value) = case.poison {
             cache.overwrite_unused(value);
         }
@@ -114,7 +122,7 @@ fn sweep(share: u8) {
         &[share; 32],
     );
     let result = TestRunner::new_with_rng(config, rng).run(&cases(), |case| {
-        let played = std::panic::catch_unwind(|| play_case(&case));
+        let played = std::panic::catch_unwind(|| play_case(&mut engine_of(&case), &case));
         played.map_err(|panic| {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
@@ -143,6 +151,70 @@ fn concurrent_requests_get_the_tokens_that_they_get_alone_third_quarter() {
 #[test]
 fn concurrent_requests_get_the_tokens_that_they_get_alone_last_quarter() {
     sweep(4);
+}
+
+/// Where the cancels of a case find their requests.
+fn count_states(case: &Case, steps: &[StepTrace], counts: &mut BTreeMap<&'static str, usize>) {
+    // Numbers are given in the order of submission.
+    let mut order: Vec<&Planned> = case.plan.iter().collect();
+    order.sort_by_key(|planned| planned.arrives);
+    for (id, planned) in order.into_iter().enumerate() {
+        let id = SeqId(id as u64);
+        let at = |step: u64| steps.iter().find(|trace| trace.step == step);
+        let waits = |step: u64| at(step).is_some_and(|trace| trace.waiting.contains(&id));
+        let status = |step: u64| {
+            let seats = at(step)?.computed.iter();
+            seats
+                .map(|seat| (seat.id, seat.status))
+                .find(|seat| seat.0 == id)
+        };
+        let found = match planned.cancel {
+            Some(Cancel::Before(0)) => "waiting, before",
+            Some(Cancel::Before(wait)) => match planned.arrives + wait - 1 {
+                before if waits(before) => "waiting, before",
+                before if status(before).is_some() => "decoding, before",
+                _ => "over",
+            },
+            Some(Cancel::During(wait)) => match (
+                status(planned.arrives + wait),
+                waits(planned.arrives + wait),
+            ) {
+                (_, true) => "waiting, during",
+                (Some((_, Status::Prefilling)), _) => "prefilling, during",
+                (Some(_), _) => "decoding, during",
+                _ => "over",
+            },
+            Some(Cancel::Gone(_)) => "gone",
+            None => "none",
+        };
+        *counts.entry(found).or_default() += 1;
+    }
+}
+
+/// A sweep is worth what it meets: cancels find requests in every state.
+#[test]
+fn the_sweep_cancels_in_every_state() {
+    let mut runner = TestRunner::deterministic();
+    let mut counts = BTreeMap::new();
+    for _ in 0..400 {
+        let case = cases().new_tree(&mut runner).unwrap().current();
+        let mut engine = engine_of(&case);
+        engine.start_trace();
+        play_case(&mut engine, &case);
+        count_states(&case, engine.trace(), &mut counts);
+    }
+    for state in [
+        "waiting, before",
+        "decoding, before",
+        "waiting, during",
+        "prefilling, during",
+        "decoding, during",
+        "gone",
+        "none",
+    ] {
+        let count = counts.get(state).copied().unwrap_or_default();
+        assert!(count >= 20, "{state}: {count} of {counts:?}");
+    }
 }
 
 /// A few prompts of all lengths.

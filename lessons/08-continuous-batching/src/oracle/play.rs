@@ -7,6 +7,7 @@ use crate::cache::KvCache;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::event::{Delivery, Event};
+use crate::limits::EngineLimits;
 use crate::mailbox::Canceller;
 use crate::memory::Memory;
 use crate::request::{FinishReason, SeqId};
@@ -77,6 +78,87 @@ struct Seen {
     silent_from: Option<u64>,
 }
 
+/// What [`play`] does with an engine over an [`Interrupted`] oracle. A trait, so that engines of later lessons are held to the same plans.
+pub trait Played {
+    /// Where its requests keep their keys and values.
+    type Memory: Memory;
+
+    /// Called once, before anything else: tells the runner where its cancels go.
+    fn prepare(&mut self);
+
+    /// Submits a request of the plan, in this step.
+    fn submit(&mut self, step: u64, planned: &Planned) -> SeqId;
+
+    /// Cancels a request between two steps.
+    fn cancel(&mut self, id: SeqId) -> bool;
+
+    /// Cancels a request while the next step computes.
+    fn cancel_during(&mut self, id: SeqId);
+
+    /// One step.
+    fn step(&mut self, step: u64, on_event: &mut dyn FnMut(Event<'_>) -> Delivery);
+
+    /// Whether all requests are over and announced.
+    fn is_idle(&self) -> bool;
+
+    /// What is allowed.
+    fn limits(&self) -> &EngineLimits;
+
+    /// Where keys and values are kept.
+    fn memory(&mut self) -> &mut Self::Memory;
+
+    /// The engine's own checks.
+    fn check_invariants(&self);
+
+    /// Steps after the last arrival in which every plan has to end: all of them one after the other.
+    fn most_steps(&self, plan: &[Planned]) -> u64 {
+        plan.iter()
+            .map(|planned| planned.max_new_tokens.min(self.limits().max_seq_len) as u64 + 2)
+            .sum()
+    }
+}
+
+impl<M: Memory + KvCache> Played for Engine<Interrupted<Oracle>, M> {
+    type Memory = M;
+
+    fn prepare(&mut self) {
+        self.runner.canceller = Some(self.canceller());
+    }
+
+    fn submit(&mut self, _step: u64, planned: &Planned) -> SeqId {
+        Engine::submit(self, &planned.prompt, planned.max_new_tokens)
+            .expect("the plan asks for what can be answered")
+    }
+
+    fn cancel(&mut self, id: SeqId) -> bool {
+        Engine::cancel(self, id)
+    }
+
+    fn cancel_during(&mut self, id: SeqId) {
+        self.runner.during.push(id);
+    }
+
+    fn step(&mut self, _step: u64, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) {
+        Engine::step(self, on_event).expect("the oracle computes every batch");
+    }
+
+    fn is_idle(&self) -> bool {
+        Engine::is_idle(self)
+    }
+
+    fn limits(&self) -> &EngineLimits {
+        &self.limits
+    }
+
+    fn memory(&mut self) -> &mut M {
+        &mut self.memory
+    }
+
+    fn check_invariants(&self) {
+        Engine::check_invariants(self);
+    }
+}
+
 /// Plays a plan to its end and checks that
 /// - each request gets the tokens that it gets alone, in order, and one end, with the same reason; a cancelled one gets the first of them;
 /// - whoever is cancelled gets nothing more, and its end is announced in the same step or the next;
@@ -88,47 +170,39 @@ struct Seen {
 ///
 /// # Panics
 /// When one of these does not hold: that is the point.
-pub fn play<M: Memory + KvCache>(
-    engine: &mut Engine<Interrupted<Oracle>, M>,
+pub fn play<E: Played>(
+    engine: &mut E,
     plan: &[Planned],
-    after_step: &mut dyn FnMut(&mut M),
+    after_step: &mut dyn FnMut(&mut E::Memory),
 ) {
-    engine.runner.canceller = Some(engine.canceller());
+    engine.prepare();
     let mut seen = vec![Seen::default(); plan.len()];
-    let work: usize = plan.iter().map(|planned| planned.max_new_tokens + 2).sum();
     let latest = plan
         .iter()
         .map(|planned| planned.arrives)
         .max()
         .unwrap_or(0);
+    let most = latest + engine.most_steps(plan);
     let mut step = 0;
     while step <= latest || !engine.is_idle() {
-        assert!(step <= latest + work as u64, "the end does not come");
+        assert!(step <= most, "the end does not come");
         before_step(engine, plan, &mut seen, step);
-        engine
-            .step(&mut |event| note(plan, &mut seen, step, event))
-            .expect("the oracle computes every batch");
+        engine.step(step, &mut |event| note(plan, &mut seen, step, event));
         engine.check_invariants();
-        after_step(&mut engine.memory);
+        after_step(engine.memory());
         step += 1;
     }
-    assert_eq!(engine.memory.num_holders(), 0, "something is still held");
+    assert_eq!(engine.memory().num_holders(), 0, "something is still held");
     for (planned, seen) in plan.iter().zip(&seen) {
-        check(planned, seen, engine);
+        check(planned, seen, engine.limits());
     }
 }
 
 /// Submits and cancels what the plan says for this step.
-fn before_step<M: Memory + KvCache>(
-    engine: &mut Engine<Interrupted<Oracle>, M>,
-    plan: &[Planned],
-    seen: &mut [Seen],
-    step: u64,
-) {
+fn before_step<E: Played>(engine: &mut E, plan: &[Planned], seen: &mut [Seen], step: u64) {
     for (planned, seen) in plan.iter().zip(&mut *seen) {
         if planned.arrives == step {
-            let id = engine.submit(&planned.prompt, planned.max_new_tokens);
-            seen.id = Some(id.expect("the plan asks for what can be answered"));
+            seen.id = Some(engine.submit(step, planned));
         }
         let Some(id) = seen.id else { continue };
         match planned.cancel {
@@ -139,7 +213,8 @@ fn before_step<M: Memory + KvCache>(
                 seen.silent_from = Some(step);
             }
             Some(Cancel::During(wait)) if planned.arrives + wait == step => {
-                engine.runner.during.extend([id, id]);
+                engine.cancel_during(id);
+                engine.cancel_during(id);
                 seen.silent_from = Some(step);
             }
             _ => {}
@@ -184,8 +259,8 @@ fn note(plan: &[Planned], seen: &mut [Seen], step: u64, event: Event<'_>) -> Del
 }
 
 /// Compares what a client has seen with what it gets alone.
-fn check<R, M>(planned: &Planned, seen: &Seen, engine: &Engine<R, M>) {
-    let (tokens, reason) = answer(&planned.prompt, planned.max_new_tokens, &engine.limits);
+fn check(planned: &Planned, seen: &Seen, limits: &EngineLimits) {
+    let (tokens, reason) = answer(&planned.prompt, planned.max_new_tokens, limits);
     let Some(end) = seen.end else {
         panic!("{planned:?} has no end: {seen:?}");
     };
