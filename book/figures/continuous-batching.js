@@ -249,7 +249,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         stepper.reset(steps, isNew ? 0 : Math.min(stepper.index, steps - 1));
     }
     function move(i, step) {
-        run.arrivals = run.arrivals.with ? run.arrivals.with(i, step) : run.arrivals.map((old, k) => (k === i ? step : old));
+        run.arrivals = run.arrivals.map((old, k) => (k === i ? step : old));
         arrivals.element.selectedIndex = PATTERNS.length;
         show(false);
     }
