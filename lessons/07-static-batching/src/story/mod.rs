@@ -3,9 +3,13 @@
 mod bench;
 mod longest;
 mod opening;
+mod recall;
 mod rectangle;
+mod row_charts;
 mod rows;
 mod shares;
+mod steps;
+mod streams;
 mod wait;
 
 use generation::Model;
@@ -69,7 +73,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     };
 
     opening::eight(&mut story, &mut scene)?;
-    rows::recall(&mut story);
+    recall::recall(&mut story);
     rows::steps(&mut story, &scene)?;
     rectangle::rectangle(&mut story, &scene)?;
     rectangle::alone(&mut story, &mut scene)?;

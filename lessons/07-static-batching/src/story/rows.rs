@@ -1,110 +1,20 @@
 //! Why eight rows cost little more than one: bytes, multiply-adds, and the clock.
 
 use super::Scene;
-use super::bench::{Bench, CONTEXT};
+use super::bench::Bench;
+use super::row_charts::charts;
+use super::steps::{BATCHES, Steps, measure};
 use generation::Model;
-use generation::roofline::{Bound, MachineLimits};
-use generation::work::Work;
+use generation::roofline::Bound;
 use lab::alloc;
-use lab::chart::Chart;
 use lab::ledger::{self, Ledger};
 use lab::number;
-use lab::race::{Race, RaceResult};
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
 use lab::table::Table;
 use layout::pool::Pool;
-use static_batching::work;
-use std::cell::RefCell;
-
-/// Two questions on earlier lessons.
-pub fn recall(story: &mut Story) {
-    story.step(
-        "Two questions from before",
-        "If you begin with this lesson, skip them with Enter.",
-    );
-    story.predict(Prediction {
-        id: "recall-bound",
-        question: "Lesson 05: the model computes one row. What does it wait for most of the time?",
-        options: &[
-            Choice { text: "the multiply-adds", answer_to_wrong: Some("They are done long before the weights have arrived: one for each weight is little.") },
-            Choice { text: "the weights to be read", answer_to_wrong: None },
-            Choice { text: "attention", answer_to_wrong: Some("At these lengths attention is a few per cent of the work.") },
-        ],
-        answer: 1,
-        because: "One row does one multiply-add for each weight of four bytes. The machine could do ten or twenty in that time.",
-    });
-    story.predict(Prediction {
-        id: "recall-cache",
-        question: "Lesson 06: 100 tokens are cached. How many rows does the model compute for the next one?",
-        options: &[
-            Choice { text: "1", answer_to_wrong: None },
-            Choice { text: "100", answer_to_wrong: Some("That was the naive loop. The others' keys and values are kept.") },
-            Choice { text: "101", answer_to_wrong: Some("That was the naive loop. The others' keys and values are kept.") },
-        ],
-        answer: 0,
-        because: "One row, and for it every weight is read. So decoding is bound by reading, and its arithmetic is idle.",
-    });
-}
-
-/// Rows of a step that are timed.
-const BATCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// A model that fits no cache of this class of machine.
 const LARGE: &str = "random:135m";
-
-/// The entries of a race.
-const TOGETHER: &str = "one step, all rows";
-const ALONE: &str = "lesson 06, one row";
-
-/// One model's steps: the race, and what the shapes say.
-struct Steps {
-    name: String,
-    race: RaceResult,
-    limits: MachineLimits,
-    work: Vec<Work>,
-}
-
-impl Steps {
-    fn alone(&self) -> f64 {
-        self.race.entry(ALONE).map_or(f64::NAN, |e| e.median)
-    }
-
-    /// Milliseconds of a step over so many rows.
-    fn ms(&self, rows: usize) -> f64 {
-        let entry = self.race.entry_at(TOGETHER, rows as f64);
-        entry.map_or(f64::NAN, |entry| entry.median)
-    }
-
-    /// How many times one row of lesson 06 a step takes.
-    fn times(&self, rows: usize) -> f64 {
-        self.ms(rows) / self.alone()
-    }
-
-    fn limit_ms(&self, index: usize) -> f64 {
-        1e3 * self.limits.shortest(&self.work[index]).0
-    }
-
-    /// The first of the timed batch sizes at which arithmetic takes longer than reading.
-    fn turn(&self) -> String {
-        let bound = |work: &Work| self.limits.shortest(work).1;
-        let turn = self
-            .work
-            .iter()
-            .position(|work| bound(work) == Bound::Arithmetic);
-        turn.map_or("more than 64".to_owned(), |index| {
-            BATCHES[index].to_string()
-        })
-    }
-
-    /// A line over the batch size, from each size and its index.
-    fn line(&self, y: impl Fn(usize, usize) -> f64) -> Vec<(f64, f64)> {
-        let points = BATCHES.iter().enumerate();
-        points
-            .map(|(index, rows)| (*rows as f64, y(*rows, index)))
-            .collect()
-    }
-}
-
 /// B1: one step over more and more rows, on the lesson's model and on one that fits no cache.
 pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
@@ -165,41 +75,6 @@ pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     count(story, &scene.model, &scene.pool);
     claim(story, &all);
     charts(story, &all)
-}
-
-/// Races the steps of one model, and measures the machine's limits beside it.
-fn measure(story: &mut Story, model: &Model, pool: &Pool) -> anyhow::Result<Steps> {
-    let most = BATCHES[BATCHES.len() - 1];
-    let bench = RefCell::new(Bench::new(model, pool, most));
-    let batches: Vec<_> = BATCHES.map(|rows| bench.borrow().batch(rows)).to_vec();
-    let mut race = Race::new(
-        &format!("step-{}", model.name.replace(':', "-")),
-        &format!("One step of {}, {CONTEXT} tokens before it", model.name),
-    )
-    .unit("ms")
-    .rounds(7)
-    .baseline(ALONE);
-    race = race.entry(ALONE, Some(1.0), || bench.borrow_mut().step_of_lesson_06());
-    for (batch, rows) in batches.iter().zip(BATCHES) {
-        race = race.entry(TOGETHER, Some(rows as f64), || {
-            bench.borrow_mut().step(batch)
-        });
-    }
-    let bar = story.progress(race.num_calls() as u64, race.title());
-    let mut clock = lab::race::WallClock::default();
-    let race = race.run_with(&mut clock, &mut |done, _| bar.set_position(done as u64))?;
-    bar.finish_and_clear();
-    let weight_bytes = model.weights.bytes_per_pass();
-    let step = |rows| work::of_step(&model.config.llama, weight_bytes, &vec![CONTEXT + 1; rows]);
-    Ok(Steps {
-        name: model.name.clone(),
-        race,
-        limits: MachineLimits {
-            flops_per_second: layout::probe::peak_flops(pool),
-            bytes_per_second: layout::probe::read_bandwidth(pool, weight_bytes as usize),
-        },
-        work: BATCHES.map(step).to_vec(),
-    })
 }
 
 fn table(story: &mut Story, steps: &Steps) {
@@ -299,52 +174,4 @@ fn claim(story: &mut Story, all: &[Steps]) {
         verdict,
         note: &note,
     });
-}
-
-fn charts(story: &mut Story, all: &[Steps]) -> anyhow::Result<()> {
-    let mut times = Chart::lines("step-time", "Rows ride almost free, up to a point")
-        .x_label("rows in the step (sequences in the batch)")
-        .y_label("times lesson 06's step of one row")
-        .log_x()
-        .log_y();
-    let mut rates = Chart::lines("tokens-per-second", "What a batch brings")
-        .x_label("rows in the step (sequences in the batch)")
-        .y_label("tokens a second")
-        .log_x()
-        .log_y();
-    for steps in all {
-        times = times.series(&steps.name, steps.line(|rows, _| steps.times(rows)));
-        let rate = |rows: usize, ms: f64| 1e3 * rows as f64 / ms;
-        rates = rates
-            .series(
-                &steps.name,
-                steps.line(|rows, _| rate(rows, steps.ms(rows))),
-            )
-            .dashed(
-                &format!("{}: limit by bytes and multiply-adds", steps.name),
-                steps.line(|rows, index| rate(rows, steps.limit_ms(index))),
-            )
-            .rule(
-                &format!("{}: lesson 06, one row", steps.name),
-                rate(1, steps.alone()),
-            );
-    }
-    let large = &all[0];
-    times = times
-        .dashed(
-            &format!("{}: limit by bytes and multiply-adds", large.name),
-            large.line(|_, index| large.limit_ms(index) / large.alone()),
-        )
-        .dashed(
-            "each row in a step of its own",
-            large.line(|rows, _| rows as f64),
-        )
-        .rule("lesson 06: one row", 1.0);
-    story.chart(&times)?;
-    story.chart(&rates)?;
-    story.say(
-        "Bigger is not always better. Where the limit turns from memory to arithmetic each further row pays in full: the rate stands still, and \
-         every sequence in the batch gets its next token later.",
-    );
-    Ok(())
 }

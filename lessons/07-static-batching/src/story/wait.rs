@@ -1,25 +1,18 @@
-//! The wait window: what company costs and what it brings, on a clock that is turned by hand and on a real one.
+//! The wait window: what company costs and what it brings.
 
+use super::streams::{Costs, Met, NEW, PROMPT, serve_for_real, simulate, stream};
 use super::{Scene, made_up_tokens};
-use anyhow::Context;
 use lab::chart::Chart;
 use lab::number;
 use lab::race::{Race, RaceResult};
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
 use lab::table::Table;
-use static_batching::clock::{VirtualClock, WallClock};
-use static_batching::percentile::percentile;
-use static_batching::serve::{Served, Window, serve};
-use static_batching::workload::{Lengths, Pace, arrivals};
+use static_batching::serve::Window;
 use static_batching::{BatchState, Pad, generate_batch};
 use std::cell::RefCell;
-use std::convert::Infallible;
 use std::time::Duration;
 use training::TokenId;
 
-/// Tokens of a request: all are alike, so that only company makes a difference.
-const PROMPT: usize = 8;
-const NEW: usize = 16;
 /// Most requests of a batch.
 const MOST: usize = 8;
 /// The claim waits 20 ms where a request alone takes 50: the same share here.
@@ -30,9 +23,6 @@ const VIRTUAL: usize = 4000;
 const LOADS: [f64; 10] = [0.1, 0.2, 0.4, 0.6, 0.8, 1.2, 1.6, 2.0, 2.5, 3.0];
 /// Above this load one at a time falls behind for ever: what one waits there depends on how long one looks.
 const STABLE: f64 = 0.9;
-
-/// What batches of each size take: seconds, size 1 first.
-type Costs = Vec<f64>;
 
 /// A policy and its name.
 struct Policy {
@@ -120,55 +110,6 @@ fn costs_of(race: &RaceResult) -> Costs {
         .iter()
         .map(|entry| entry.median / 1e3)
         .collect()
-}
-
-/// A stream at `load` times what one at a time can serve.
-fn stream(seed: u64, count: usize, load: f64, alone: f64) -> Vec<Duration> {
-    let pace = Pace::Poisson {
-        per_second: load / alone,
-    };
-    let stream = arrivals(seed, count, &Lengths::equal(PROMPT, NEW), &pace);
-    stream.iter().map(|arrival| arrival.at).collect()
-}
-
-/// The stream on the virtual clock.
-fn simulate(stream: &[Duration], window: &Window, costs: &Costs) -> Vec<Served> {
-    let run = &mut |clock: &mut VirtualClock, ids: std::ops::Range<usize>| {
-        clock.advance(Duration::from_secs_f64(costs[ids.len() - 1]));
-        Ok::<(), Infallible>(())
-    };
-    match serve(&mut VirtualClock::new(), stream, window, run) {
-        Ok(served) => served,
-        Err(never) => match never {},
-    }
-}
-
-/// What a stream's requests met.
-struct Met {
-    per_second: f64,
-    p50_ms: f64,
-    p99_ms: f64,
-    mean_batch: f64,
-}
-
-impl Met {
-    fn of(served: &[Served]) -> Met {
-        let ms: Vec<f64> = served
-            .iter()
-            .map(|s| s.latency().as_secs_f64() * 1e3)
-            .collect();
-        let at = |percent| percentile(&ms, percent).unwrap_or(f64::NAN);
-        let end = served.iter().map(|s| s.finished).max().unwrap_or_default();
-        let begin = served.first().map(|s| s.arrived).unwrap_or_default();
-        // Each request is one part of its batch, so these parts add up to the number of batches.
-        let batches: f64 = served.iter().map(|s| 1.0 / s.batch_size as f64).sum();
-        Met {
-            per_second: served.len() as f64 / (end - begin).as_secs_f64(),
-            p50_ms: at(50.0),
-            p99_ms: at(99.0),
-            mean_batch: served.len() as f64 / batches,
-        }
-    }
 }
 
 const HEADER: [&str; 6] = [
@@ -282,26 +223,6 @@ fn real(
     }
     story.table(&table);
     Ok(measured)
-}
-
-fn serve_for_real(
-    scene: &mut Scene,
-    stream: &[Duration],
-    window: &Window,
-    on_batch: &mut dyn FnMut(u64),
-) -> anyhow::Result<Vec<Served>> {
-    let (model, pool, state) = (&scene.model, &scene.pool, &mut scene.state);
-    let prompts: Vec<Vec<TokenId>> = (0..stream.len())
-        .map(|salt| made_up_tokens(model, PROMPT, salt))
-        .collect();
-    let slices: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
-    let run = &mut |_: &mut WallClock, ids: std::ops::Range<usize>| {
-        on_batch(ids.len() as u64);
-        let (max, rule) = (vec![NEW; ids.len()], Pad::default());
-        let prompts = &slices[ids];
-        generate_batch(model, state, pool, prompts, &max, rule, &mut |_, _| {}).map(|_| ())
-    };
-    serve(&mut WallClock::start(), stream, window, run).context("serving the stream")
 }
 
 /// Median latency over the load: lines from the virtual clock, points from the machine's.
