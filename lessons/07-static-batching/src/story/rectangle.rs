@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use training::TokenId;
 
 /// Columns of the rectangle that fit on a screen.
-const SHOWN: usize = 7;
+const SHOWN: usize = 5;
 
 /// Three prompts as a rectangle, both ways.
 pub fn rectangle(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
@@ -23,6 +23,12 @@ pub fn rectangle(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     let mut prompts = scene.prompts();
     prompts.sort_by_key(|prompt| prompt.len());
+    // Of different lengths, where there are three.
+    let mut distinct = prompts.clone();
+    distinct.dedup_by_key(|prompt| prompt.len());
+    if distinct.len() >= 3 {
+        prompts = distinct;
+    }
     let mut prompts = [prompts[0], prompts[1], prompts[2]];
     prompts.reverse();
     for side in [Padding::Left, Padding::Right] {
@@ -42,12 +48,10 @@ pub fn rectangle(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 
 fn show(story: &mut Story, scene: &Scene, batch: &PaddedBatch, side: Padding) {
     let columns = batch.width().min(SHOWN);
-    let numbers: Vec<String> = (0..columns)
-        .map(|column| format!("column {column}"))
-        .collect();
+    let numbers: Vec<String> = (0..columns).map(|column| format!("col {column}")).collect();
     let title = match side {
-        Padding::Left => "padding left",
-        Padding::Right => "padding right",
+        Padding::Left => "left",
+        Padding::Right => "right",
     };
     let header: Vec<&str> = [title, "start, len"]
         .into_iter()

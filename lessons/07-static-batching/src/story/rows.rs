@@ -15,6 +15,7 @@ use layout::pool::Pool;
 
 /// A model that fits no cache of this class of machine.
 const LARGE: &str = "random:135m";
+
 /// B1: one step over more and more rows, on the lesson's model and on one that fits no cache.
 pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
