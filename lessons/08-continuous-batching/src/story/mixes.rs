@@ -4,6 +4,7 @@ use super::load::{Job, Mix, longest, new_tokens, static_steps};
 use super::{SLOTS, Scene, SlotEngine, timeline};
 use anyhow::Context;
 use continuous_batching::runner::NoModel;
+use continuous_batching::trace::StepTrace;
 use continuous_batching::{Delivery, Engine, EngineLimits, Event, Slots};
 use lab::chart::Chart;
 use lab::race::{Race, RaceResult};
@@ -360,8 +361,25 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
             .collect::<Vec<_>>(),
     );
     timeline::bars(story, &schedules);
+    let context = scene.model.config.llama.max_seq_len;
+    let share = share_of_slots(engine.trace(), context);
+    story.show_as(
+        "room that is used",
+        share,
+        format!(
+            "{:.0} % of {SLOTS} slots of {context} positions, the model's context",
+            100.0 * share
+        ),
+    );
     story.chart(&chart)?;
     Ok(())
+}
+
+/// Mean share of all slots that holds something, if each has `capacity` positions.
+fn share_of_slots(trace: &[StepTrace], capacity: usize) -> f64 {
+    let seats = trace.iter().flat_map(|step| &step.computed);
+    let held: usize = seats.map(|seat| seat.first_position + seat.rows).sum();
+    held as f64 / (trace.len() * SLOTS * capacity).max(1) as f64
 }
 
 /// A number for each step as a line with corners.

@@ -99,9 +99,9 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     first_token::added(&mut story, &scene, &runs)?;
     alone::cross_talk(&mut story, &scene)?;
     story.say(
-        "Every slot is as long as the longest text that may ever sit in it, and most of it stays empty: the same waste as padding, now in \
-         memory. And every text here is the likeliest one. How one token is chosen is lesson 09; how memory can follow the length of a text, \
-         lesson 10.",
+        "Two things are left. Every slot is as long as the longest text that may ever sit in it, and most of it stays empty: the waste of \
+         padding again, now in memory. And every token here is the likeliest one. How else one may be chosen is lesson 09; how memory can \
+         follow the length of a text, lesson 10.",
     );
     story.finish()
 }

@@ -154,9 +154,9 @@ pub fn recall(story: &mut Story) {
         id: "recall-batch",
         question: "Lesson 07: why does a step of eight rows cost little more than a step of one?",
         options: &[
-            Choice { text: "Eight threads compute one row each.", answer_to_wrong: Some("One row keeps all threads busy already: they share the weights out among them.") },
-            Choice { text: "The weights are read once for all eight.", answer_to_wrong: None },
-            Choice { text: "Seven of the rows are padding and are skipped.", answer_to_wrong: Some("Padding is computed in every matrix product. Only attention skips it.") },
+            Choice { text: "eight threads compute one row each", answer_to_wrong: Some("One row keeps all threads busy already: they share the weights out among them.") },
+            Choice { text: "the weights are read once for all eight", answer_to_wrong: None },
+            Choice { text: "seven of the rows are padding and are skipped", answer_to_wrong: Some("Padding is computed in every matrix product. Only attention skips it.") },
         ],
         answer: 1,
         because: "One row waits for memory. The arithmetic of seven more fits into that wait.",
