@@ -14,6 +14,7 @@ use tree::{Tree, narrow};
 const PARITY: &str = r#"//! Tests.
 #[test]
 fn squares_are_summed() {
+    assert!(tiny::EXTRA);
     assert_eq!(tiny::sums::squares(&[1, 2]), 5, "squares of 1 and 2");
 }
 

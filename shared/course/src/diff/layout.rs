@@ -88,14 +88,16 @@ fn beside(left: &[String], right: &[String], differs: bool, columns: usize, page
         for row in 0..rows {
             let [a, b] =
                 [&cells[0], &cells[1]].map(|cell| cell.get(row).map_or("", String::as_str));
-            let (a, b) = match differs {
-                true => (
-                    page.paint(Tone::Bad, &term::pad(a, room)),
-                    page.paint(Tone::Good, b),
-                ),
-                false => (term::pad(a, room), b.to_owned()),
-            };
-            out += format!("{a}{BETWEEN}{b}").trim_end();
+            let gap = " ".repeat(room.saturating_sub(term::width(a)));
+            let [a, b] = [(a, Tone::Bad), (b, Tone::Good)].map(|(cell, tone)| {
+                let tone = if differs && !cell.is_empty() {
+                    tone
+                } else {
+                    Tone::Plain
+                };
+                page.paint(tone, cell)
+            });
+            out += format!("{a}{gap}{BETWEEN}{b}").trim_end();
             out += "\n";
         }
     }

@@ -24,7 +24,7 @@ debug = "line-tables-only"
 overflow-checks = true
 "#;
 
-pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"lesson05\"\nversion = \"0.1.0\"\n";
+pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"lesson05\"\nversion = \"0.1.0\"\ndependencies = [\n \"lesson05\",\n]\n";
 
 pub const MANIFEST: &str = r#"[package]
 name = "lesson05"
@@ -36,6 +36,13 @@ name = "tiny"
 
 [lints]
 workspace = true
+
+[features]
+extra = []
+
+[dev-dependencies]
+# Itself, with a feature for its own tests: a twin and a copy leave that out.
+with_extra = { package = "lesson05", path = ".", features = ["extra"] }
 "#;
 
 pub const COURSE: &str = r#"lesson = "05"
@@ -93,7 +100,7 @@ learned = "Triangles."
 hints = ["a", "b", "c"]
 "#;
 
-pub const LIB: &str = "//! Tiny.\n\nmod deep;\npub mod given;\npub mod sums;\n\npub use deep::cases::lists;\n\n/// Uses both.\npub fn spread(x: &[u32]) -> u32 {\n    sums::squares(x) - sums::mean(x)\n}\n";
+pub const LIB: &str = "//! Tiny.\n\nmod deep;\npub mod given;\npub mod sums;\n\npub use deep::cases::lists;\n\n/// Only with the feature.\n#[cfg(feature = \"extra\")]\npub const EXTRA: bool = true;\n\n/// Uses both.\npub fn spread(x: &[u32]) -> u32 {\n    sums::squares(x) - sums::mean(x)\n}\n";
 
 pub const SUMS: &str = r#"//! Sums.
 
