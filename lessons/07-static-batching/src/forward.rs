@@ -56,8 +56,8 @@ pub fn forward<'s, L: Linear>(
     for (index, layer) in weights.layers.iter().enumerate() {
         run_layer(&config.llama, index, layer, state, caches, pool, batch);
     }
-    for (cache, span) in caches.iter_mut().zip(batch.spans()) {
-        cache.advance(span.len);
+    for (cache, cells) in caches.iter_mut().zip(batch.stored()) {
+        cache.advance(cells.len());
     }
     ledger::count(|l| {
         l.steps += 1;
@@ -73,12 +73,12 @@ fn check_room(
     caches: &[ContiguousCache],
     batch: &PaddedBatch,
 ) -> Result<(), CacheError> {
-    for (cache, span) in caches.iter().zip(batch.spans()) {
-        cache.check_room(span.len)?;
-        if cache.len() + span.len > config.max_seq_len {
+    for (cache, cells) in caches.iter().zip(batch.stored()) {
+        cache.check_room(cells.len())?;
+        if cache.len() + cells.len() > config.max_seq_len {
             return Err(CacheError::PastContext {
                 len: cache.len(),
-                new: span.len,
+                new: cells.len(),
                 max_seq_len: config.max_seq_len,
             });
         }

@@ -53,12 +53,12 @@ impl Row {
         self.finish_reason.is_none()
     }
 
-    /// Positions that its cache needs: the prompt, which is computed even where nothing is asked for, and the answer without its last token,
-    /// which nothing reads.
-    fn positions(&self) -> usize {
+    /// Positions that its cache needs: those of the first pass, which is computed even where nothing is asked for, and the answer without its
+    /// last token, which nothing reads.
+    fn positions(&self, of_first_pass: usize) -> usize {
         let room = self.limits.max_seq_len - self.prompt_tokens;
         let answer = self.limits.max_new_tokens.min(room);
-        self.prompt_tokens + answer.saturating_sub(1)
+        of_first_pass + answer.saturating_sub(1)
     }
 
     fn check_limits(&mut self) {
@@ -115,7 +115,9 @@ pub fn generate_batch(
         .zip(max_new_tokens)
         .map(|(prompt, max)| Row::new(model.limits(*max), prompt.len()))
         .collect();
-    state.prepare(&model.config, rows.iter().map(Row::positions));
+    let stored = batch.stored().iter().map(ExactSizeIterator::len);
+    let positions = rows.iter().zip(stored).map(|(row, len)| row.positions(len));
+    state.prepare(&model.config, positions);
     let caches = &mut state.caches[..rows.len()];
     let (mut next, mut cached) = (vec![None; rows.len()], vec![0; rows.len()]);
     let mut run = BatchRun::default();
