@@ -53,10 +53,12 @@ pub fn of_lesson(book: &Workbook, number: &str) -> Result<String, String> {
     ))
 }
 
-/// The claims of all lessons. Each links to its chapter.
+/// The claims of all lessons that have a chapter. Each links to it.
 pub fn all(book: &Workbook, to_root: &str) -> Result<String, String> {
     let (mut out, mut places, mut counts) = (head(true), Vec::new(), [0usize; 4]);
-    for lesson in book.lessons.values() {
+    let has_chapter =
+        |lesson: &&Lesson| (book.root.join(format!("book/src/{}.md", lesson.folder))).exists();
+    for lesson in book.lessons.values().filter(has_chapter) {
         let document = read(book, lesson)?;
         for claim in &document.claims {
             let link = format!("{to_root}{}.md", lesson.folder);
