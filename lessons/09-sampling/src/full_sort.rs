@@ -22,13 +22,15 @@ pub fn sample(
 ) -> Result<TokenId, GenerateError> {
     let own = greedy(logits)?;
     add_bias(&params.logit_bias, logits);
-    for (id, logit) in logits.iter_mut().enumerate() {
-        let token = TokenId(id as u32);
-        let seen = Seen {
-            in_prompt: prompt.contains(&token),
-            in_output: output.iter().filter(|t| **t == token).count() as u32,
-        };
-        *logit = penalize(*logit, seen, params);
+    if params.penalizes() {
+        for (id, logit) in logits.iter_mut().enumerate() {
+            let token = TokenId(id as u32);
+            let seen = Seen {
+                in_prompt: prompt.contains(&token),
+                in_output: output.iter().filter(|t| **t == token).count() as u32,
+            };
+            *logit = penalize(*logit, seen, params);
+        }
     }
     let likeliest = greedy(logits)?;
     let largest = logits[likeliest.index()];
@@ -56,7 +58,9 @@ pub fn candidates(params: &CheckedParams, logits: &[f32]) -> Vec<(u32, f32)> {
     let truncated = (1..logits.len()).contains(&params.top_k);
     let cut = truncated || params.top_p < 1.0 || params.min_p > 0.0;
     if cut {
-        ids.sort_by(|a, b| logit(b).total_cmp(&logit(a)).then(a.cmp(b)));
+        // Not total_cmp: it puts 0 above -0, which are equal numbers.
+        let falling = |a: &u32, b: &u32| logit(b).partial_cmp(&logit(a)).expect("no NaN");
+        ids.sort_by(|a, b| falling(a, b).then(a.cmp(b)));
     }
     let mut probabilities = vec![0.0; logits.len()];
     if truncated {

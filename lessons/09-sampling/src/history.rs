@@ -14,9 +14,12 @@ pub struct History {
 
 impl History {
     /// Applies a request's penalties to each token of its prompt and output, once. Shape: `logits` `[vocab_size]`. Cost: two writes for each token of
-    /// the text; allocates when it grows.
+    /// the text; allocates only for a larger vocabulary than any before.
     ///
     /// Prompt and output come apart, for only the output counts for presence and frequency. A request that is computed again keeps them apart, too.
+    ///
+    /// # Panics
+    /// If the text has a token that `logits` has not.
     pub fn penalize(
         &mut self,
         params: &SamplingParams,
@@ -26,6 +29,7 @@ impl History {
     ) {
         if self.seen.len() < logits.len() {
             self.seen.resize(logits.len(), Seen::default());
+            self.tokens.reserve(logits.len());
         }
         for token in prompt {
             self.note(*token).in_prompt = true;

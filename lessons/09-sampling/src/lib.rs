@@ -17,9 +17,15 @@
 //! | [`sampler`] | one token: bias, penalties, temperature, top-k, top-p, min-p, draw |
 //! | [`full_sort`] | the same with a sort: the oracle, and the baseline of the race |
 //! | [`logprobs`], [`stop`] | what the model itself thought; texts that end an answer |
+//! | [`answer`] | tokens to text, up to whatever ends it |
 //! | [`choice`] | each request of lesson 08's engine with parameters of its own |
+//! | [`measure`], [`counted`] | entropy and repetition; comparisons that are counted |
+//! | [`costs`] | one small task for each exercise, to be counted |
 //!
-//! **Imported**: exponential and greedy choice from `generation`, requests and engine from `continuous_batching`.
+//! **Imported**: exponential, greedy choice and text streams from `generation`, requests and engine from `continuous_batching`.
+//!
+//! **Superseded**: [`generation::generate::greedy`] as the engine's way to choose, by [`choice::ParamsOfRequests::choice`]. It stays as the branch for
+//! a temperature of 0.
 //!
 //! **Cost**: some passes over the vocabulary, about one comparison a token where a sort takes log2 of their number.
 
@@ -44,7 +50,12 @@ pub mod full_sort;
 pub mod logprobs;
 pub mod stop;
 
+pub mod answer;
 pub mod choice;
+
+pub mod costs;
+pub mod counted;
+pub mod measure;
 
 pub use error::SamplingError;
 pub use params::{CheckedParams, SamplingParams};

@@ -17,14 +17,23 @@ pub struct Logprob {
 /// Reads log probabilities off one row of logits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogSoftmax {
-    /// Logarithm of the sum of all exponentials: a token's log probability is its logit less this.
+    largest: f32,
+    /// Logarithm of the sum of all exponentials, each less the largest: a token's log probability is its logit less both.
     log_sum: f64,
 }
 
 impl LogSoftmax {
-    /// Of a row of logits, of which one at least is above -inf and none is +inf or NaN. Cost: one exponential a token.
+    /// Of a row of logits without NaN. If the largest of them is infinite, those that equal it share everything: one +inf is certain, a row of
+    /// -inf is even. Cost: one exponential a token.
     pub fn of(logits: &[f32]) -> LogSoftmax {
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        if largest.is_infinite() {
+            let equal = logits.iter().filter(|logit| **logit == largest).count();
+            return LogSoftmax {
+                largest,
+                log_sum: (equal as f64).ln(),
+            };
+        }
         let sum = with_fma(
             #[inline(always)]
             || {
@@ -38,13 +47,19 @@ impl LogSoftmax {
             },
         );
         LogSoftmax {
-            log_sum: f64::from(largest) + sum.ln(),
+            largest,
+            log_sum: sum.ln(),
         }
     }
 
     /// The log probability of a token with this logit.
     pub fn logprob(&self, logit: f32) -> f32 {
-        (f64::from(logit) - self.log_sum) as f32
+        let below = match logit == self.largest {
+            // Also where both are infinite, and their difference no number.
+            true => 0.0,
+            false => f64::from(logit) - f64::from(self.largest),
+        };
+        (below - self.log_sum) as f32
     }
 }
 

@@ -94,6 +94,11 @@ impl SamplingParams {
             || self.frequency_penalty != 0.0
     }
 
+    /// Whether the model's logits are changed before anything is chosen: by a bias or a penalty.
+    pub fn changes_logits(&self) -> bool {
+        self.penalizes() || !self.logit_bias.is_empty()
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors

@@ -34,10 +34,7 @@ pub fn penalize(logit: f32, seen: Seen, params: &SamplingParams) -> f32 {
         //~ end
     }
     if seen.in_output > 0 {
-        //~ fault 09.5
-        //~ | logit += params.presence_penalty + params.frequency_penalty * seen.in_output as f32;
         logit -= params.presence_penalty + params.frequency_penalty * seen.in_output as f32;
-        //~ end
     }
     logit
     // ANCHOR_END: ex_09_5

@@ -66,11 +66,14 @@ impl Sampler {
 
     /// Chooses the token that follows `prompt` and `output`. `logits` `[vocab_size]` is written on.
     ///
-    /// Cost: a few passes over the vocabulary, of which none sorts it; allocates nothing once a vocabulary of this size was seen with such
-    /// parameters.
+    /// Cost: a few passes over the vocabulary, of which none sorts it; allocates only for a larger vocabulary than any before, and where
+    /// logprobs are asked for the first time.
     ///
     /// # Errors
     /// [`GenerateError::NotANumber`], [`GenerateError::NoLogits`].
+    ///
+    /// # Panics
+    /// If prompt, output or bias have a token that `logits` has not: engines check prompts, [`SamplingParams::check`] checks biases.
     pub fn sample(
         &mut self,
         params: &CheckedParams,
@@ -78,6 +81,7 @@ impl Sampler {
         output: &[TokenId],
         logits: &mut [f32],
     ) -> Result<Sampled, GenerateError> {
+        self.reserve(logits.len());
         // The model's own choice: what is left when everything is forbidden. It also finds a logit that is no number.
         let own = greedy(logits)?;
         let own_softmax = self.note_logprobs(params, logits);
@@ -86,13 +90,16 @@ impl Sampler {
         if params.penalizes() {
             self.history.penalize(params, prompt, output, logits);
         }
-        let likeliest = greedy(logits)?;
+        let likeliest = match params.changes_logits() {
+            true => greedy(logits)?,
+            false => own,
+        };
         let largest = logits[likeliest.index()];
         let fell_back = largest == f32::NEG_INFINITY;
         let (token, num_kept) = if fell_back {
-            (own, 1)
+            self.keep_only(own)
         } else if params.temperature == 0.0 || largest == f32::INFINITY {
-            (likeliest, 1)
+            self.keep_only(likeliest)
         } else {
             self.keep(params, logits);
             let position = (prompt.len() + output.len()) as u64;
@@ -110,6 +117,36 @@ impl Sampler {
     /// The likeliest tokens of the last choice, with the model's own log probabilities; as many as were asked for.
     pub fn logprobs(&self) -> &[Logprob] {
         &self.logprobs
+    }
+
+    /// What could have been drawn in the last choice, with its share of the whole: those that the cuts left, the likeliest first, or the whole
+    /// vocabulary in the order of the ids where nothing was cut.
+    pub fn candidates(&self) -> impl Iterator<Item = (TokenId, f64)> {
+        let mass = sum(&self.probabilities);
+        let id = |place: usize| self.kept.get(place).copied().unwrap_or(place as u32);
+        (self.probabilities.iter().enumerate())
+            .map(move |(place, p)| (TokenId(id(place)), f64::from(*p) / mass))
+    }
+
+    /// Room for whatever a vocabulary of this size may need, at once: how much of it a choice needs depends on its logits.
+    fn reserve(&mut self, vocab_size: usize) {
+        if self.kept.capacity() < vocab_size {
+            self.kept.clear();
+            self.kept.reserve(vocab_size);
+            for floats in [&mut self.gathered, &mut self.probabilities] {
+                floats.clear();
+                floats.reserve(vocab_size);
+            }
+        }
+    }
+
+    /// Nothing is drawn.
+    fn keep_only(&mut self, token: TokenId) -> (TokenId, usize) {
+        self.kept.clear();
+        self.kept.push(token.0);
+        self.probabilities.clear();
+        self.probabilities.push(1.0);
+        (token, 1)
     }
 
     fn note_logprobs(&mut self, params: &SamplingParams, logits: &[f32]) -> Option<LogSoftmax> {
@@ -200,7 +237,8 @@ pub(crate) fn num_kept(probabilities: &[f32], mass: f64, params: &SamplingParams
         false => probabilities.len(),
     };
     let least = params.min_p * probabilities[0];
-    probabilities[..nucleus].partition_point(|probability| *probability >= least)
+    let likely = |probability: &&f32| **probability >= least;
+    probabilities[..nucleus].iter().take_while(likely).count()
 }
 
 /// The sum in sixteen lanes, lane `l` taking the numbers `l`, `l + 16`, … in ascending order.

@@ -26,20 +26,29 @@ fn params(vocab_size: usize) -> impl Strategy<Value = SamplingParams> {
         Just((1.0f32, 0.0f32, 0.0f32)),
         (0.5f32..2.0, -2.0f32..2.0, -2.0f32..2.0)
     ];
-    (temperature, top_k, top_p, min_p, bias, penalties, any::<u64>()).prop_map(
-        |(temperature, top_k, top_p, min_p, logit_bias, penalties, seed)| SamplingParams {
-            temperature,
-            top_k,
-            top_p,
-            min_p,
-            logit_bias,
-            repetition_penalty: penalties.0,
-            presence_penalty: penalties.1,
-            frequency_penalty: penalties.2,
-            seed,
-            ..SamplingParams::default()
-        },
+    (
+        temperature,
+        top_k,
+        top_p,
+        min_p,
+        bias,
+        penalties,
+        any::<u64>(),
     )
+        .prop_map(
+            |(temperature, top_k, top_p, min_p, logit_bias, penalties, seed)| SamplingParams {
+                temperature,
+                top_k,
+                top_p,
+                min_p,
+                logit_bias,
+                repetition_penalty: penalties.0,
+                presence_penalty: penalties.1,
+                frequency_penalty: penalties.2,
+                seed,
+                ..SamplingParams::default()
+            },
+        )
 }
 
 proptest! {

@@ -1,0 +1,99 @@
+//! One small task for each function that a reader can write: what it costs is counted, yours beside the reference's.
+
+use crate::counted::{Counted, made_up_logits};
+use crate::nucleus::nucleus_len;
+use crate::params::SamplingParams;
+use crate::penalty::{Seen, penalize};
+use crate::random::uniform;
+use crate::select::top_k;
+use crate::softmax::softmax;
+use lab::cost::Task;
+
+/// Tokens of all tasks.
+const VOCAB_SIZE: usize = 4096;
+
+/// The tasks. None of them need allocate once it has run.
+pub fn tasks() -> Vec<Task> {
+    vec![shares(), largest(), border(), draws(), penalties()]
+}
+
+fn shares() -> Task {
+    let logits = made_up_logits(VOCAB_SIZE, 1);
+    let mut probabilities = vec![0.0; VOCAB_SIZE];
+    Task::new("09.1", "4096 logits", move || {
+        softmax(&logits, 0.7, &mut probabilities);
+    })
+}
+
+fn largest() -> Task {
+    let logits: Vec<Counted> = made_up_logits(VOCAB_SIZE, 2)
+        .into_iter()
+        .map(Counted)
+        .collect();
+    let mut kept = Vec::new();
+    Task::new("09.2", "40 of 4096", move || {
+        top_k(&logits, 40, &mut kept);
+    })
+}
+
+fn border() -> Task {
+    let mut falling = vec![0.0; VOCAB_SIZE];
+    let mut logits = made_up_logits(VOCAB_SIZE, 3);
+    logits.sort_unstable_by(|a, b| b.total_cmp(a));
+    softmax(&logits, 1.0, &mut falling);
+    Task::new("09.3", "0.9 of 4096", move || {
+        std::hint::black_box(nucleus_len(&falling, 1.0, 0.9));
+    })
+}
+
+fn draws() -> Task {
+    Task::new("09.4", "1000 numbers", || {
+        for position in 0..1000 {
+            std::hint::black_box(uniform(42, 0, position));
+        }
+    })
+}
+
+fn penalties() -> Task {
+    let params = SamplingParams {
+        repetition_penalty: 1.2,
+        ..SamplingParams::default()
+    };
+    let seen = Seen {
+        in_prompt: true,
+        in_output: 2,
+    };
+    let logits = made_up_logits(1000, 4);
+    Task::new("09.5", "1000 logits", move || {
+        for logit in &logits {
+            std::hint::black_box(penalize(*logit, seen, &params));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counted::COMPARISONS;
+    use lab::ledger;
+
+    #[test]
+    fn the_selection_compares_each_logit_about_once() {
+        let mut task = largest();
+        (task.work)();
+        let counted = ledger::measure(|| (task.work)()).1.get(COMPARISONS);
+        let vocab_size = VOCAB_SIZE as u64;
+        assert!(
+            (vocab_size / 2..2 * vocab_size).contains(&counted),
+            "{counted}"
+        );
+    }
+
+    #[test]
+    fn every_task_runs_again_and_again() {
+        for mut task in tasks() {
+            (task.work)();
+            (task.work)();
+        }
+    }
+}
