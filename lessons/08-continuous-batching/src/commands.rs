@@ -36,12 +36,17 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     let model = Model::open(&args.model)?;
     let tokenizer = model.tokenizer()?;
     let pool = Pool::new(args.threads());
-    let mut engine = engine(&model, &pool, slots.min(texts.len()));
+    let encoded = texts.iter().map(|text| model.encode_prompt(text));
+    let prompts = encoded.collect::<Result<Vec<_>, _>>()?;
+    let new_tokens = args.tokens.unwrap_or(DEFAULT_TOKENS);
+    let longest = prompts
+        .iter()
+        .map(|prompt| prompt.len().saturating_add(new_tokens));
+    let capacity = longest.max().unwrap_or(1);
+    let mut engine = engine(&model, &pool, slots.min(texts.len()), capacity);
     let mut asked: BTreeMap<SeqId, &str> = BTreeMap::new();
-    for text in &texts {
-        let prompt = model.encode_prompt(text)?;
-        let tokens = args.tokens.unwrap_or(DEFAULT_TOKENS);
-        let id = engine.submit(&prompt, tokens);
+    for (text, prompt) in texts.iter().zip(&prompts) {
+        let id = engine.submit(prompt, new_tokens);
         asked.insert(id.with_context(|| format!("the text {text:?}"))?, text);
     }
     let (begun, mut first_tokens) = (Instant::now(), BTreeMap::new());
@@ -68,7 +73,7 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
         Delivery::Taken
     })?;
     let total = begun.elapsed();
-    let new_tokens: usize = answers.values().map(|answer| answer.tokens.len()).sum();
+    let written: usize = answers.values().map(|answer| answer.tokens.len()).sum();
     if args.json {
         let one = |(id, answer): (&SeqId, &Answer)| document(asked[id], answer, tokenizer);
         let document = json!({
@@ -81,7 +86,7 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
         term::print(&format!("{document:#}\n"));
     } else if std::io::stderr().is_terminal() {
         let line = format!(
-            "{} texts, {new_tokens} tokens in {} steps and {}",
+            "{} texts, {written} tokens in {} steps and {}",
             texts.len(),
             engine.num_steps(),
             number::seconds(total.as_secs_f64())
@@ -110,13 +115,14 @@ fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<St
     Ok(texts)
 }
 
-/// An engine as long as the model's context.
+/// An engine with slots of `capacity` positions, or of the model's context if that is less.
 fn engine<'a>(
     model: &'a Model,
     pool: &'a Pool,
     slots: usize,
+    capacity: usize,
 ) -> Engine<ModelRunner<'a>, SlotCache> {
-    let max_seq_len = model.config.llama.max_seq_len;
+    let max_seq_len = capacity.min(model.config.llama.max_seq_len);
     let runner = ModelRunner::new(model, pool, slots, max_seq_len);
     let cache = SlotCache::new(&model.config.llama, slots, max_seq_len);
     Engine::new(runner, cache, EngineLimits::of_model(&model.config, slots))

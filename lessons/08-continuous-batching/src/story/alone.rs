@@ -147,8 +147,8 @@ type Edge = (&'static str, String, bool);
 
 /// Requests that ask for nothing, or for too much; and the texts of the refusals.
 fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
-    let max_seq_len = scene.model.config.llama.max_seq_len;
-    let mut engine = scene.engine(2, max_seq_len);
+    let mut engine = scene.engine(2, 64);
+    let max_seq_len = engine.limits.max_seq_len;
     let (mut edges, mut refused): (Vec<Edge>, Vec<String>) = (Vec::new(), Vec::new());
     for (what, len) in [
         ("an empty prompt", 0),

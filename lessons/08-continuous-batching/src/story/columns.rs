@@ -47,7 +47,7 @@ impl Columns {
     }
 
     /// New texts sit down: their beginnings get a line of their own, beside those who go on.
-    pub fn join(&mut self, story: &mut Story, step: usize, joined: &[(usize, String)]) {
+    pub fn join(&mut self, story: &mut Story, step: usize, joined: &[(usize, &str)]) {
         self.end_line(story);
         let wrapped: Vec<(usize, Vec<String>)> = (joined.iter())
             .map(|(slot, text)| (*slot, term::wrap(text, self.width - 2)))

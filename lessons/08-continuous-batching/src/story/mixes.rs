@@ -367,7 +367,7 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
         "room that is used",
         share,
         format!(
-            "{:.0} % of {SLOTS} slots of {context} positions, the model's context",
+            "{:.1} % of {SLOTS} slots of {context} positions, the model's context",
             100.0 * share
         ),
     );

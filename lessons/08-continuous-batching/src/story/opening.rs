@@ -3,6 +3,7 @@
 use super::Scene;
 use super::columns::Columns;
 use continuous_batching::text::TextStreams;
+use continuous_batching::trace::{Seat, StepTrace};
 use continuous_batching::{Delivery, Event, FinishReason, SeqId, Status};
 use generation::candidates::visible;
 use lab::story::{Choice, Prediction, Story};
@@ -27,31 +28,52 @@ const TEXTS: [(&str, usize); 6] = [
 /// How long a step is shown to a reader at a terminal.
 const WATCHED: Duration = Duration::from_millis(60);
 
+/// A text to go on from.
+struct Ask {
+    prompt: Vec<TokenId>,
+    /// As the reader sees it.
+    shown: String,
+    new_tokens: usize,
+}
+
+/// The six texts; the reader's own in the place of the first.
+fn asks(scene: &Scene) -> anyhow::Result<Vec<Ask>> {
+    let ask = |(index, (text, new_tokens)): (usize, &(&str, usize))| {
+        let own = scene.prompt.as_deref().filter(|_| index == 0);
+        let text = own.unwrap_or(text);
+        let (prompt, shown) = match &scene.model.tokenizer {
+            Some(_) => (scene.model.encode_prompt(text)?, text.to_owned()),
+            None => {
+                let tokens = scene.made_up_tokens(index, 4);
+                let numbers = tokens.iter().map(|token| format!("{} ", token.0));
+                let shown = numbers.collect();
+                (tokens, shown)
+            }
+        };
+        Ok(Ask {
+            prompt,
+            shown,
+            new_tokens: scene.tokens.unwrap_or(*new_tokens),
+        })
+    };
+    TEXTS.iter().enumerate().map(ask).collect()
+}
+
 /// Streams six texts through three slots.
 pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
-    let mut engine = scene.engine(SLOTS, scene.model.config.llama.max_seq_len);
-    let mut prompts: BTreeMap<SeqId, String> = BTreeMap::new();
-    for (index, (text, new_tokens)) in TEXTS.iter().enumerate() {
-        let text = match &scene.prompt {
-            Some(own) if index == 0 => own.as_str(),
-            _ => text,
-        };
-        let prompt = match &scene.model.tokenizer {
-            Some(_) => scene.model.encode_prompt(text)?,
-            None => scene.made_up_tokens(index, 4),
-        };
-        let most = scene.tokens.unwrap_or(*new_tokens);
-        let id = engine.submit(&prompt, most)?;
-        let shown = match &scene.model.tokenizer {
-            Some(_) => text.to_owned(),
-            None => prompt.iter().map(|token| format!("{} ", token.0)).collect(),
-        };
-        prompts.insert(id, shown);
+    let asks = asks(scene)?;
+    let longest = asks
+        .iter()
+        .map(|ask| ask.prompt.len().saturating_add(ask.new_tokens));
+    let mut engine = scene.engine(SLOTS, longest.max().unwrap_or(1));
+    let mut shown: BTreeMap<SeqId, &str> = BTreeMap::new();
+    for ask in &asks {
+        shown.insert(engine.submit(&ask.prompt, ask.new_tokens)?, &ask.shown);
     }
+    let num_texts = asks.len();
     story.say("");
     story.say(format!(
-        "{} texts, {SLOTS} slots. Downwards is time; ▸ joins, ■ leaves.",
-        TEXTS.len()
+        "{num_texts} texts, {SLOTS} slots. Downwards is time; ▸ joins, ■ leaves."
     ));
     story.say("");
     engine.start_trace();
@@ -61,76 +83,85 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         // What a step says, to be shown when it is known who sits where.
         let mut pieces: Vec<(SeqId, String)> = Vec::new();
         engine.step(&mut |event| {
-            let id = event.id();
-            match (&mut streams, &event) {
-                (Some(streams), event) => streams.push(event, &mut |id, text| {
-                    pieces.push((id, text.to_owned()));
-                    Delivery::Taken
-                }),
-                (None, Event::Token { token, .. }) => {
-                    pieces.push((id, format!(" {}", token.0)));
-                    Delivery::Taken
-                }
-                (None, Event::Finished { .. }) => Delivery::Taken,
-            }
+            say(&event, streams.as_mut(), &mut pieces);
+            Delivery::Taken
         })?;
         let Some(step) = engine.trace().last() else {
             break;
         };
-        let slot_of = |id: SeqId| {
-            let seat = step.computed.iter().find(|seat| seat.id == id);
-            seat.and_then(|seat| seat.slot).map(|slot| slot.0)
-        };
-        let joined: Vec<(usize, String)> = (step.joined.iter())
-            .filter_map(|id| Some((slot_of(*id)?, prompts.get(id)?.clone())))
-            .collect();
-        if !joined.is_empty() {
-            columns.join(story, step.step as usize + 1, &joined);
-        }
-        for (id, text) in pieces {
-            if let Some(slot) = slot_of(id) {
-                columns.piece(slot, &text);
-            }
-        }
-        for (id, reason) in &step.finished {
-            if let Some(slot) = slot_of(*id) {
-                columns.leave(slot, mark(*reason));
-            }
-        }
-        columns.end_step(story);
-        if story.is_interactive() {
-            // Slow enough to be watched: by itself all of it is over in a blink.
-            std::thread::sleep(WATCHED);
-        }
+        show_step(story, &mut columns, step, &pieces, &shown);
     }
     columns.end_line(story);
-    let prefills = |seat: &&continuous_batching::trace::Seat| seat.status == Status::Prefilling;
-    let steps = engine.trace().iter();
+    let prefills = |seat: &&Seat| seat.status == Status::Prefilling;
+    let seats = engine.trace().iter().flat_map(|step| &step.computed);
     story.values("steps", engine.num_steps());
-    story.values(
-        "prefills",
-        steps
-            .clone()
-            .flat_map(|s| &s.computed)
-            .filter(prefills)
-            .count(),
-    );
+    story.values("prefills", seats.filter(prefills).count());
     story.values("trace", engine.trace());
     story.say_as(
         Tone::Dim,
         format!(
-            "{} steps in all. A slot is empty for not even one step as long as somebody waits.",
+            "{} steps in all. No slot stays empty for a step as long as somebody waits.",
             engine.num_steps()
         ),
     );
     Ok(())
 }
 
+/// The text of an event; the token's number where the model has no tokenizer.
+fn say(
+    event: &Event<'_>,
+    streams: Option<&mut TextStreams<'_>>,
+    pieces: &mut Vec<(SeqId, String)>,
+) {
+    if let Some(streams) = streams {
+        let _ = streams.push(event, &mut |id, text| {
+            pieces.push((id, text.to_owned()));
+            Delivery::Taken
+        });
+    } else if let Event::Token { id, token } = event {
+        pieces.push((*id, format!(" {}", token.0)));
+    }
+}
+
+/// Shows who joined, what was said, and who left.
+fn show_step(
+    story: &mut Story,
+    columns: &mut Columns,
+    step: &StepTrace,
+    pieces: &[(SeqId, String)],
+    shown: &BTreeMap<SeqId, &str>,
+) {
+    let slot_of = |id: &SeqId| {
+        let seat = step.computed.iter().find(|seat| seat.id == *id);
+        seat.and_then(|seat| seat.slot).map(|slot| slot.0)
+    };
+    let joined: Vec<(usize, &str)> = (step.joined.iter())
+        .filter_map(|id| Some((slot_of(id)?, *shown.get(id)?)))
+        .collect();
+    if !joined.is_empty() {
+        columns.join(story, step.step as usize + 1, &joined);
+    }
+    for (id, text) in pieces {
+        if let Some(slot) = slot_of(id) {
+            columns.piece(slot, text);
+        }
+    }
+    for (id, reason) in &step.finished {
+        if let Some(slot) = slot_of(id) {
+            columns.leave(slot, mark(*reason));
+        }
+    }
+    columns.end_step(story);
+    if story.is_interactive() {
+        // Slow enough to be watched: by itself all of it is over in a blink.
+        std::thread::sleep(WATCHED);
+    }
+}
+
 /// How an end is shown.
 fn mark(reason: FinishReason) -> &'static str {
     match reason {
-        FinishReason::Stop => "■",
-        FinishReason::Length => "■",
+        FinishReason::Stop | FinishReason::Length => "■",
         FinishReason::Context => "■ full",
         FinishReason::Cancelled => "✗",
     }
