@@ -98,6 +98,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let runs = waiting::short_ones(&mut story, &scene, rate)?;
     first_token::added(&mut story, &scene, &runs)?;
     alone::cross_talk(&mut story, &scene)?;
+    story.say("");
     story.say(
         "Two things are left. Every slot is as long as the longest text that may ever sit in it, and most of it stays empty: the waste of \
          padding again, now in memory. And every token here is the likeliest one. How else one may be chosen is lesson 09; how memory can \
