@@ -3,25 +3,49 @@
 use sha2::{Digest, Sha256};
 use training::TokenId;
 
-/// Names the content of a full block and of all blocks before it. Keys depend on the whole text up to them, so equal tokens in another place are other
-/// content.
+/// A hash that names the content of a full block together with all blocks before it. Keys depend on the whole text up to them, so equal tokens in
+/// another place are other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockHash(pub [u8; 32]);
 
-/// Whose texts may be shared: requests with different salts never share a block. A server gives each tenant a salt of its own, so that nobody can find
-/// out by timing what others have asked.
+/// Whose texts may be shared: requests with different salts never share a block by content. A server gives each tenant a salt of its own, so that
+/// nobody can find out by timing what others have asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Salt(pub u64);
 
-/// The name of the block that holds `tokens` and follows the block named `parent`; the first block of a text has none.
+// ANCHOR: before
+/// The name of a published block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The hash of its content: what it is looked up by.
+    pub hash: BlockHash,
+    /// Counts publications, so no two contents ever have the same number, even where they have the same hash.
+    pub serial: u64,
+}
+
+/// What stands before a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// It is the first one of its text; the texts of one salt begin alike, those of another one do not.
+    Nothing(Salt),
+    /// The block with this name.
+    Block(Name),
+}
+// ANCHOR_END: before
+
+/// How contents are hashed. One that is not [`hash_block`] is for tests: whatever it returns, nobody may get what is not his.
+pub type HashBlock = fn(&Before, &[TokenId]) -> BlockHash;
+
+/// The hash of a block that holds `tokens` and stands behind `before`.
 ///
-/// SHA-256, so that nobody can write a text whose blocks are taken for another's. Cost: some hundred nanoseconds for a block, once in its life.
-pub fn hash_block(parent: Option<&BlockHash>, salt: Salt, tokens: &[TokenId]) -> BlockHash {
+/// SHA-256, so that nobody can write a text whose blocks are taken for another's. Cost: some hundred nanoseconds, once for each block that
+/// becomes full and once for each that is looked up.
+pub fn hash_block(before: &Before, tokens: &[TokenId]) -> BlockHash {
     let mut hasher = Sha256::new();
     // ANCHOR: hash
-    match parent {
-        Some(parent) => hasher.update(parent.0),
-        None => hasher.update(salt.0.to_le_bytes()),
+    match before {
+        Before::Nothing(salt) => hasher.update(salt.0.to_le_bytes()),
+        Before::Block(name) => hasher.update(name.hash.0),
     }
     for token in tokens {
         hasher.update(token.0.to_le_bytes());

@@ -13,7 +13,8 @@
 //! | [`attend`] | attention through the table, nothing gathered |
 //! | [`hash`], [`prefix`] | the name of a block's content; which blocks can be used again |
 //! | [`chain`], [`hits`] | how much of a text is there already, and how much of that may be used |
-//! | [`pages`], [`stats`] | who holds what: admission, growth, copy on write, publishing, eviction |
+//! | [`pages`], [`joining`], [`writing`], [`leaving`] | who holds what: promises and forks; blocks for rows, copy on write, publishing; giving back |
+//! | [`stats`] | hits, copies and evictions, counted |
 //! | [`cache`] | the floats: lesson 08's cache with blocks in the place of slots |
 //!
 //! **Imported**: engine, ragged pass and both traits of memory from `continuous_batching`, unchanged; writing rows from `kv_cache`.
@@ -38,8 +39,11 @@ pub mod chain;
 
 pub mod hits;
 
+pub mod joining;
+pub mod leaving;
 pub mod pages;
 pub mod stats;
+pub mod writing;
 
 pub mod cache;
 

@@ -2,32 +2,56 @@
 //!
 //! A block is *published* when it is full and all its keys and values are written. It stays published while it is held, and also after its last
 //! holder has gone, until it is handed out anew: then its name is forgotten first. So the free list, oldest first, is the order of eviction.
+//!
+//! The hash only says where to look. Whether a block is the right one is decided by comparing: its own tokens, and the serial number of the block before
+//! it, which was compared in the same way. So a block is found for exactly the text that it was computed for, however weak the hash.
 
 use crate::block::BlockId;
-use crate::hash::{BlockHash, Salt, hash_block};
+use crate::hash::{Before, BlockHash, HashBlock, Name, hash_block};
+use lab::ledger;
 use std::collections::HashMap;
 use training::TokenId;
 
+/// What a block is published as.
+#[derive(Clone, Copy, Debug)]
+struct Published {
+    name: Name,
+    before: Before,
+}
+
+// ANCHOR: index
 /// The published blocks.
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
     block_size: usize,
     by_hash: HashMap<BlockHash, BlockId>,
-    /// `[num_blocks]`: what each block is published as: its name, and that of the block before it.
-    published: Vec<Option<(BlockHash, Option<BlockHash>)>>,
+    /// `[num_blocks]`: what each block is published as.
+    published: Vec<Option<Published>>,
     /// `[num_blocks, block_size]`: the tokens that were written into each block.
     tokens: Vec<TokenId>,
+    hash: HashBlock,
+    /// Of the next publication.
+    next_serial: u64,
 }
+// ANCHOR_END: index
 
 impl PrefixIndex {
     /// Nothing is published yet. All memory is allocated here.
     pub fn new(num_blocks: usize, block_size: usize) -> PrefixIndex {
         PrefixIndex {
             block_size,
-            by_hash: HashMap::with_capacity(num_blocks),
+            // Twice the room: a table that is full of removed names would be allocated anew.
+            by_hash: HashMap::with_capacity(2 * num_blocks),
             published: vec![None; num_blocks],
             tokens: vec![TokenId(0); num_blocks * block_size],
+            hash: hash_block,
+            next_serial: 0,
         }
+    }
+
+    /// The same with another hash. For tests: whatever it returns, nobody gets a block that is not his.
+    pub fn with_hash(self, hash: HashBlock) -> PrefixIndex {
+        PrefixIndex { hash, ..self }
     }
 
     /// Published blocks.
@@ -45,14 +69,10 @@ impl PrefixIndex {
         &self.tokens[block.index() * self.block_size..][..self.block_size]
     }
 
-    /// Notes the tokens of a block from place `first` on. It must not be published.
-    pub fn note_tokens(&mut self, block: BlockId, first: usize, tokens: &[TokenId]) {
-        debug_assert!(
-            self.published[block.index()].is_none(),
-            "{block:?} is published"
-        );
-        self.tokens[block.index() * self.block_size + first..][..tokens.len()]
-            .copy_from_slice(tokens);
+    /// Notes the token at place `place` of a block. It must not be published.
+    pub fn note_token(&mut self, block: BlockId, place: usize, token: TokenId) {
+        debug_assert!(!self.is_published(block), "{block:?} is published");
+        self.tokens[block.index() * self.block_size + place] = token;
     }
 
     /// Notes that one block holds what another holds.
@@ -62,27 +82,48 @@ impl PrefixIndex {
         self.tokens.copy_within(from..from + self.block_size, to);
     }
 
-    /// The published block with this name. The tokens are compared too, and the name of the block before: a hash that names two contents serves neither
-    /// to the wrong one.
+    /// The hash of the block that holds `tokens` and stands behind `before`.
+    pub fn hash(&self, before: &Before, tokens: &[TokenId]) -> BlockHash {
+        ledger::count(|l| l.add("blocks_hashed", 1));
+        (self.hash)(before, tokens)
+    }
+
+    // ANCHOR: find
+    /// The published block with this hash and its name, if it holds these tokens and stands behind `before`. A hash that names two contents serves
+    /// neither to the wrong one.
     pub fn find(
         &self,
         hash: &BlockHash,
-        parent: Option<&BlockHash>,
+        before: &Before,
         tokens: &[TokenId],
-    ) -> Option<BlockId> {
+    ) -> Option<(BlockId, Name)> {
         let block = *self.by_hash.get(hash)?;
-        let (_, published_after) = self.published[block.index()].as_ref()?;
-        let same = published_after.as_ref() == parent && self.tokens(block) == tokens;
-        same.then_some(block)
+        let published = self.published[block.index()].as_ref()?;
+        let same = published.before == *before && self.tokens(block) == tokens;
+        same.then_some((block, published.name))
     }
+    // ANCHOR_END: find
 
-    /// Publishes a full block. If its content is published already, by another block, that one stays and nothing changes.
-    pub fn publish(&mut self, block: BlockId, hash: BlockHash, parent: Option<BlockHash>) {
-        if let std::collections::hash_map::Entry::Vacant(entry) = self.by_hash.entry(hash) {
-            entry.insert(block);
-            self.published[block.index()] = Some((hash, parent));
+    // ANCHOR: publish
+    /// Publishes a full block that stands behind `before`, and returns the name of its content. If another block is published with the same content
+    /// already, that one stays. If one with the same hash has other content, its name is forgotten.
+    pub fn publish(&mut self, block: BlockId, before: Before) -> Name {
+        let tokens = self.tokens(block);
+        let hash = self.hash(&before, tokens);
+        if let Some((_, name)) = self.find(&hash, &before, tokens) {
+            return name;
         }
+        if let Some(other) = self.by_hash.get(&hash).copied() {
+            self.forget(other);
+        }
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        let name = Name { hash, serial };
+        self.by_hash.insert(hash, block);
+        self.published[block.index()] = Some(Published { name, before });
+        name
     }
+    // ANCHOR_END: publish
 
     /// Whether a block is published.
     pub fn is_published(&self, block: BlockId) -> bool {
@@ -91,17 +132,12 @@ impl PrefixIndex {
 
     /// Takes a block's name away, before anything else is written into it. Returns whether it had one.
     pub fn forget(&mut self, block: BlockId) -> bool {
-        let Some((hash, _)) = self.published[block.index()].take() else {
+        let Some(Published { name, .. }) = self.published[block.index()].take() else {
             return false;
         };
-        let named = self.by_hash.remove(&hash);
+        let named = self.by_hash.remove(&name.hash);
         debug_assert_eq!(named, Some(block), "a name belongs to one block");
         true
-    }
-
-    /// The name of the next block of a text.
-    pub fn name(&self, parent: Option<&BlockHash>, salt: Salt, tokens: &[TokenId]) -> BlockHash {
-        hash_block(parent, salt, tokens)
     }
 
     /// Checks that names and blocks point at each other.
@@ -110,7 +146,7 @@ impl PrefixIndex {
     /// When a rule is broken: our own bug.
     pub fn check_invariants(&self) {
         for (hash, block) in &self.by_hash {
-            let published = self.published[block.index()].map(|(hash, _)| hash);
+            let published = self.published[block.index()].map(|published| published.name.hash);
             assert_eq!(published, Some(*hash), "{block:?}");
         }
         let published = self.published.iter().flatten().count();
