@@ -2,6 +2,7 @@
 
 use super::Scene;
 use super::columns::Columns;
+use anyhow::Context;
 use continuous_batching::text::TextStreams;
 use continuous_batching::trace::{Seat, StepTrace};
 use continuous_batching::{Delivery, Event, FinishReason, SeqId, Status};
@@ -68,7 +69,9 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let mut engine = scene.engine(SLOTS, longest.max().unwrap_or(1));
     let mut shown: BTreeMap<SeqId, &str> = BTreeMap::new();
     for ask in &asks {
-        shown.insert(engine.submit(&ask.prompt, ask.new_tokens)?, &ask.shown);
+        let id = engine.submit(&ask.prompt, ask.new_tokens);
+        let id = id.with_context(|| format!("the text {:?} of --prompt", ask.shown))?;
+        shown.insert(id, &ask.shown);
     }
     let num_texts = asks.len();
     story.say("");
@@ -100,7 +103,7 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.say_as(
         Tone::Dim,
         format!(
-            "{} steps in all. No slot stays empty for a step as long as somebody waits.",
+            "Steps in all: {}. No slot stays empty for a step as long as somebody waits.",
             engine.num_steps()
         ),
     );
