@@ -113,6 +113,10 @@ pub fn faults(course: &Course, numbers: &[String]) -> Result<Outcome, CourseErro
     for plan in &plans {
         outcome.faults.extend(trial::all(plan, &copies, &built)?);
     }
+    // Each is linked with everything below the lesson: some fifty megabytes that no other command asks for.
+    for (_, program) in &built.programs {
+        let _ = std::fs::remove_file(program);
+    }
     Ok(outcome)
 }
 
