@@ -206,3 +206,57 @@ impl<'a> Ragged<'a> {
 fn largest(logits: &[f32]) -> f32 {
     logits.iter().copied().fold(f32::NEG_INFINITY, f32::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stories() -> Subject {
+        Subject {
+            model: Model::open("stories").unwrap_or_else(|error| panic!("{error}")),
+            pool: Pool::new(2),
+            limits: MachineLimits {
+                flops_per_second: 1.0,
+                bytes_per_second: 1.0,
+            },
+        }
+    }
+
+    /// The limit is only as true as the work that it is computed from.
+    #[test]
+    fn the_work_of_a_pass_is_what_the_ledger_counts() {
+        let subject = stories();
+        let mut ragged = Ragged::new(&subject, 3, 20);
+        let check = |what: &str, work: Work, ragged: &mut Ragged<'_>| {
+            let counted = lab::ledger::measure(|| ragged.pass()).1;
+            assert_eq!(work.multiply_adds(), counted.multiply_adds, "{what}");
+        };
+        ragged.rows(3, 20);
+        let work = subject.work(std::iter::repeat_n((19, 1), 3));
+        check("three rows", work, &mut ragged);
+        ragged.chunk(7, 5);
+        let work = subject.work(std::iter::once((7, 5)));
+        check("a chunk", work, &mut ragged);
+    }
+
+    #[test]
+    fn both_passes_give_the_same_logits() {
+        let subject = stories();
+        let (mut single, mut ragged) = (Single::new(&subject, 20), Ragged::new(&subject, 1, 20));
+        for (num_cached, rows) in [(0, 20), (13, 4), (19, 1)] {
+            single.chunk(num_cached, rows);
+            ragged.chunk(num_cached, rows);
+            assert_eq!(
+                single.pass(),
+                ragged.pass(),
+                "{rows} rows after {num_cached}"
+            );
+            // Again and again at the same positions.
+            assert_eq!(
+                single.pass(),
+                ragged.pass(),
+                "{rows} rows after {num_cached}, again"
+            );
+        }
+    }
+}
