@@ -6,7 +6,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use lab::table::Table;
-use ladder::passes::{Ragged, Single, Subject};
+use ladder::passes::{Ragged, Single};
+use ladder::subject::Subject;
 use ladder::table::{self, MODELS, TARGET_MODEL, TRIAL_MODELS};
 use std::time::Duration;
 

@@ -6,6 +6,7 @@
 //! benches share.
 
 pub mod passes;
+pub mod subject;
 pub mod table;
 pub mod turn;
 

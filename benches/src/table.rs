@@ -1,6 +1,6 @@
 //! What the tables of decoding say: rates, the machine's limit for them, and the workbook's own targets.
 
-use crate::passes::Subject;
+use crate::subject::Subject;
 use generation::roofline::Bound;
 use generation::work::Work;
 use lab::number;
