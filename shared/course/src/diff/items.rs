@@ -7,9 +7,6 @@ use syn::{Attribute, Expr, ImplItem, ImplItemFn, Item, ItemImpl, Lit, Meta, Type
 
 use crate::source::marks::{dedented, is_anchor};
 
-/// Code, as text.
-pub type Found = String;
-
 /// What a file's imports bring into scope, with whole paths.
 pub type Names = BTreeMap<String, Vec<String>>;
 
@@ -106,7 +103,7 @@ pub fn names(items: &[Item]) -> Names {
 }
 
 /// The code of an item, `["forward"]` or `["Model", "generate"]`; a type comes with its `impl`s in this file. `None` where it is not.
-pub fn find(text: &str, names: &[String]) -> Option<Found> {
+pub fn find(text: &str, names: &[String]) -> Option<String> {
     let file = syn::parse_file(text).ok()?;
     let mut parts = Vec::new();
     for item in &file.items {
@@ -128,7 +125,7 @@ pub fn find(text: &str, names: &[String]) -> Option<Found> {
 }
 
 /// The code of a whole file: no imports, no documentation, no tests.
-pub fn whole(text: &str) -> Found {
+pub fn whole(text: &str) -> String {
     let Ok(file) = syn::parse_file(text) else {
         return text.to_owned();
     };

@@ -3,6 +3,7 @@
 mod items;
 mod layout;
 mod lesson;
+mod libraries;
 mod superseded;
 
 use lab::term::Tone;
