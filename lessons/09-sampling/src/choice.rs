@@ -22,6 +22,11 @@ impl ParamsOfRequests {
         self.locked().insert(id, Arc::new(params));
     }
 
+    /// How a request is to be answered.
+    pub fn get(&self, id: SeqId) -> Option<Arc<CheckedParams>> {
+        self.locked().get(&id).cloned()
+    }
+
     /// Forgets a request that has ended.
     pub fn remove(&self, id: SeqId) {
         self.locked().remove(&id);
@@ -41,16 +46,12 @@ impl ParamsOfRequests {
     /// on the request's seed and position alone, so a request gets the same answer whoever shares the batch.
     pub fn choice(&self) -> Choice {
         let (params, mut sampler) = (self.clone(), Sampler::new());
-        Box::new(move |request, logits| {
-            let mine = params.locked().get(&request.id).cloned();
-            match mine {
-                Some(mine) => {
-                    let sampled =
-                        sampler.sample(&mine, &request.prompt, &request.output, logits)?;
-                    Ok(sampled.token)
-                }
-                None => generation::generate::greedy(logits),
+        Box::new(move |request, logits| match params.get(request.id) {
+            Some(mine) => {
+                let sampled = sampler.sample(&mine, &request.prompt, &request.output, logits)?;
+                Ok(sampled.token)
             }
+            None => generation::generate::greedy(logits),
         })
     }
 

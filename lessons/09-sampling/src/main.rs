@@ -1,3 +1,56 @@
-//! Lesson 09.
+//! Lesson 09: the story by default, and a command that continues a text as its flags say.
+//!
+//! ```text
+//! cargo run -p lesson09                                                          the story
+//! cargo run -p lesson09 -- generate "Once upon a time" --temperature 0.8 --top-p 0.9
+//! cargo run -p lesson09 -- generate "Once upon a time" --answers 3 --stop "." --seed 7
+//! ```
 
-fn main() {}
+mod commands;
+mod flags;
+mod story;
+
+use clap::{Parser, Subcommand};
+use lab::args::CommonArgs;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
+
+/// How is one token chosen? Shares, cuts, and one draw.
+#[derive(Parser)]
+#[command(name = "lesson09", version)]
+struct Args {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Continue a text; the answer is printed as it comes
+    Generate {
+        /// The text to go on from; without it, --prompt or stdin
+        text: Option<String>,
+        #[command(flatten)]
+        sampling: flags::SamplingFlags,
+    },
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match args.command {
+        None => story::tell(&args.common),
+        Some(Command::Generate { text, sampling }) => {
+            commands::generate(&args.common, text, &sampling)
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

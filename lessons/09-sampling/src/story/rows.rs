@@ -1,0 +1,36 @@
+//! Rows of logits from the model's own texts, to look at in many ways.
+
+use super::{SLOTS, Scene};
+use continuous_batching::Delivery;
+use sampling::{Sampler, SamplingParams};
+use std::sync::{Arc, Mutex};
+
+/// Tokens of each of eight texts.
+const TOKENS: usize = 8;
+
+/// `[rows][vocab_size]`, from eight texts that are drawn from the model's own distribution. The first row follows the first beginning.
+pub fn collect(scene: &Scene) -> anyhow::Result<Vec<Vec<f32>>> {
+    let rows: Arc<Mutex<Vec<Vec<f32>>>> = Arc::default();
+    let (noted, mut sampler) = (rows.clone(), Sampler::new());
+    let params = SamplingParams {
+        logit_bias: scene.without_end(),
+        seed: scene.seed,
+        ..SamplingParams::default()
+    };
+    let params = params.check(scene.model.config.llama.vocab_size)?;
+    let mut engine = scene
+        .engine(SLOTS, 64)
+        .with_choice(Box::new(move |request, logits| {
+            let mut rows = noted.lock().unwrap_or_else(|error| error.into_inner());
+            rows.push(logits.to_vec());
+            let sampled = sampler.sample(&params, &request.prompt, &request.output, logits)?;
+            Ok(sampled.token)
+        }));
+    for index in 0..SLOTS {
+        engine.submit(&scene.beginning(index)?, TOKENS)?;
+    }
+    engine.run(&mut |_| Delivery::Taken)?;
+    drop(engine);
+    let mut rows = rows.lock().unwrap_or_else(|error| error.into_inner());
+    Ok(std::mem::take(&mut *rows))
+}

@@ -1,0 +1,212 @@
+//! Numbers become shares: temperature, the overflow (S1), and the row where nothing may be drawn (S3).
+
+use super::Scene;
+use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::table::Table;
+use sampling::select::top_k;
+use sampling::softmax::softmax;
+use sampling::{Sampler, SamplingParams};
+use training::TokenId;
+
+/// Tokens that a table shows.
+const SHOWN: usize = 6;
+/// Temperatures at which both forms of softmax are tried.
+const TEMPERATURES: [f32; 9] = [1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001];
+
+/// What a temperature does to one row.
+pub fn temperature(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::Result<()> {
+    story.step(
+        "Turn numbers into shares",
+        "Softmax: e to the power of each logit, divided by the sum of all. The temperature divides the logits first.",
+    );
+    let row = &rows[0];
+    let at = |temperature: f32| {
+        let mut shares = vec![0.0; row.len()];
+        softmax(row, temperature, &mut shares);
+        shares
+    };
+    let temperatures = [0.5, 1.0, 2.0];
+    let shares = temperatures.map(at);
+    let mut likeliest = Vec::new();
+    top_k(row, SHOWN, &mut likeliest);
+    story.predict(Prediction {
+        id: "temperature",
+        question: "At temperature 2 the model is asked the same question. What has it to draw from that it had not at temperature 1?",
+        options: &[
+            Choice { text: "nothing", answer_to_wrong: None },
+            Choice {
+                text: "better ideas, which it held back",
+                answer_to_wrong: Some("Temperature adds no knowledge. The same numbers come out of the same pass, and their order stays. Unlikely tokens become likelier, wrong ones and good ones alike."),
+            },
+            Choice {
+                text: "tokens that had a share of 0",
+                answer_to_wrong: Some("No share was 0: e to any power is above it. Each token could be drawn before, only more rarely."),
+            },
+        ],
+        answer: 0,
+        because: "All logits are divided by one number, so the order stays. The shares move: towards equal above 1, towards the first below 1.",
+    });
+    let mut table = Table::new(&["token", "logit", "T 0.5", "T 1", "T 2"]);
+    let percent = |share: f32| format!("{:.2} %", 100.0 * share);
+    for id in &likeliest {
+        let index = *id as usize;
+        let mut cells = vec![scene.piece(TokenId(*id)), format!("{:.2}", row[index])];
+        cells.extend(shares.iter().map(|shares| percent(shares[index])));
+        table.row(cells);
+    }
+    let rest = |shares: &Vec<f32>| {
+        let shown: f32 = likeliest.iter().map(|id| shares[*id as usize]).sum();
+        percent((1.0 - shown).max(0.0))
+    };
+    let mut cells = vec![
+        format!("{} others", row.len() - likeliest.len()),
+        String::new(),
+    ];
+    cells.extend(shares.iter().map(rest));
+    table.row(cells);
+    story.table(&table);
+    let first: Vec<f32> = shares
+        .iter()
+        .map(|shares| shares[likeliest[0] as usize])
+        .collect();
+    story.values("share_of_the_likeliest", &first);
+    Ok(())
+}
+
+/// Softmax as the formula stands, in f32.
+fn without_subtraction(logits: &[f32], temperature: f32) -> Vec<f32> {
+    let powers: Vec<f32> = logits.iter().map(|l| (l / temperature).exp()).collect();
+    let sum: f32 = powers.iter().sum();
+    powers.into_iter().map(|power| power / sum).collect()
+}
+
+/// Whether these are shares: no number is missing, and they add up to 1.
+fn are_shares(shares: &[f32]) -> bool {
+    let sum: f64 = shares.iter().map(|share| f64::from(*share)).sum();
+    (sum - 1.0).abs() < 1e-3
+}
+
+/// S1: a small temperature asks for powers that no f32 holds.
+pub fn overflow(story: &mut Story, rows: &[Vec<f32>]) {
+    story.step(
+        "Divide by a small temperature",
+        "The largest f32 is 3.4e38, which is e^88.7. One row, by the formula as it stands, and with the largest logit subtracted from all.",
+    );
+    // The row with the largest logit overflows first.
+    let largest_of = |row: &Vec<f32>| row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let by_largest = |a: &&Vec<f32>, b: &&Vec<f32>| largest_of(a).total_cmp(&largest_of(b));
+    let Some(row) = rows.iter().max_by(by_largest) else {
+        return;
+    };
+    let (largest, mut safe) = (largest_of(row), vec![0.0; row.len()]);
+    let mut table = Table::new(&[
+        "temperature",
+        "largest power",
+        "as f32",
+        "share, plain",
+        "share, subtracted",
+    ]);
+    let (mut fails_from, mut holds) = (None, true);
+    for temperature in TEMPERATURES {
+        let plain = without_subtraction(row, temperature);
+        softmax(row, temperature, &mut safe);
+        let likeliest = row.iter().position(|logit| *logit == largest).unwrap_or(0);
+        let power = largest / temperature;
+        table.row([
+            temperature.to_string(),
+            format!("e^{power:.1}"),
+            format!("{:.1e}", power.exp()),
+            plain[likeliest].to_string(),
+            format!("{:.4}", safe[likeliest]),
+        ]);
+        if !are_shares(&plain) {
+            fails_from.get_or_insert(temperature);
+        }
+        holds &= are_shares(&safe);
+    }
+    story.table(&table);
+    story.say(
+        "inf divided by inf is no number, and a draw from shares that are no numbers takes some token or none. Less the largest, every power is e^0 \
+         or below; what is too small becomes 0, which is right.",
+    );
+    story.values("largest_logit", largest);
+    let verdict = match (fails_from, holds) {
+        (Some(_), true) => Verdict::Holds,
+        (None, true) => Verdict::NotHere,
+        _ => Verdict::Partly,
+    };
+    let note = match fails_from {
+        Some(from) => format!(
+            "Largest logit {largest:.1}: the formula as it stands fails at a temperature of {from} and all that were tried below."
+        ),
+        None => format!("Largest logit {largest:.1}: nothing overflowed."),
+    };
+    story.claim(Claim {
+        id: "S1",
+        claimed: "Dividing by a small temperature overflows softmax unless the maximum is subtracted first",
+        value: fails_from.map_or(f64::NAN, |from| f64::from((from * 1000.0).round()) / 1000.0),
+        unit: "temperature at which it fails",
+        verdict,
+        note: &note,
+    });
+}
+
+/// S3: every token is forbidden.
+pub fn all_forbidden(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::Result<()> {
+    story.step(
+        "Forbid everything",
+        "A bias of -inf forbids a token. Masks come from grammars and filters, and one day they forbid all of them. What then?",
+    );
+    let vocab_size = scene.model.config.llama.vocab_size;
+    let all = (0..vocab_size as u32).map(|id| (TokenId(id), f32::NEG_INFINITY));
+    let params = SamplingParams {
+        logit_bias: all.collect(),
+        seed: scene.seed,
+        ..SamplingParams::default()
+    };
+    let params = params.check(vocab_size)?;
+    let (mut sampler, mut logits) = (Sampler::new(), Vec::new());
+    let (mut plain_fails, mut fell_back) = (0, 0);
+    for row in rows {
+        plain_fails += usize::from(!are_shares(&without_subtraction(
+            &vec![f32::NEG_INFINITY; row.len()],
+            1.0,
+        )));
+        logits.clone_from(row);
+        let sampled = sampler.sample(&params, &[], &[], &mut logits)?;
+        let own = generation::generate::greedy(row)?;
+        fell_back += usize::from(sampled.fell_back && sampled.token == own);
+    }
+    let mut table = Table::new(&["rows with everything forbidden", "rows", "share"]);
+    let share = |count: usize| format!("{:.0} %", 100.0 * count as f64 / rows.len() as f64);
+    for (what, count) in [
+        ("all", rows.len()),
+        ("softmax gives no numbers", plain_fails),
+        (
+            "the sampler takes the model's own likeliest token",
+            fell_back,
+        ),
+    ] {
+        table.row([what.to_owned(), count.to_string(), share(count)]);
+    }
+    story.table(&table);
+    story.say(
+        "The sampler says that it fell back, so that a caller can treat it as the fault of the mask that it is. The text goes on, and seven other \
+         requests of the batch with it.",
+    );
+    let all_fell_back = fell_back == rows.len();
+    let verdict = match (all_fell_back, plain_fails > 0) {
+        (true, true) => Verdict::Holds,
+        (false, false) => Verdict::NotHere,
+        _ => Verdict::Partly,
+    };
+    story.claim(Claim {
+        id: "S3",
+        claimed: "If every token is masked, sampling must fall back to greedy instead of failing",
+        value: 100.0 * fell_back as f64 / rows.len() as f64,
+        unit: "% of masked rows answered greedily",
+        verdict,
+        note: "Without the fallback each of them is 0 divided by 0.",
+    });
+    Ok(())
+}
