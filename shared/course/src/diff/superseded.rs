@@ -1,4 +1,8 @@
-//! Which parts of earlier lessons a lesson takes the place of, read from its documentation: "Supersedes [`generation::forward::forward`]".
+//! Which parts of earlier lessons a lesson takes the place of, read from its documentation:
+//!
+//! ```text
+//! Supersedes [`generation::forward::forward`].
+//! ```
 //!
 //! The sentence stands at a module, which then stands for the whole module that it names a part of, or at an item, which stands for the
 //! item that it names. rustdoc checks that what is named exists.
