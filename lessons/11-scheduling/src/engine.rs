@@ -8,12 +8,14 @@ use crate::limits::StepLimits;
 use crate::memory::{Device, SwapSpace};
 use crate::policy::Policy;
 use crate::queues::Queues;
-use crate::schedule::{Scratch, schedule};
+use crate::schedule::Scheduler;
 use crate::stats::ScheduleStats;
+use crate::trace::StepTrace;
 use continuous_batching::batch::Batch;
 use continuous_batching::engine::Choice;
 use continuous_batching::error::{EngineError, Refusal};
 use continuous_batching::event::{Delivery, Event};
+use continuous_batching::limits::EngineLimits;
 use continuous_batching::mailbox::Canceller;
 use continuous_batching::memory::Memory;
 use continuous_batching::request::{FinishReason, Request, SeqId, Status};
@@ -24,8 +26,8 @@ use training::TokenId;
 // ANCHOR: engine
 /// Runs requests together. `R` computes; `D` holds keys and values.
 pub struct Engine<R, D> {
-    /// What is allowed.
-    pub limits: StepLimits,
+    /// Who decides.
+    pub scheduler: Scheduler,
     /// Who waits, runs, has ended.
     pub queues: Queues,
     /// Blocks, and the host pool behind them.
@@ -34,13 +36,10 @@ pub struct Engine<R, D> {
     pub runner: R,
     /// What the step in progress computes.
     pub batch: Batch,
-    policy: Box<dyn Policy>,
     choose: Choice,
     canceller: Canceller,
-    scratch: Scratch,
     next: Vec<TokenId>,
     next_id: u64,
-    stats: ScheduleStats,
 }
 // ANCHOR_END: engine
 
@@ -48,38 +47,32 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
     /// An engine that chooses greedily.
     ///
     /// # Panics
-    /// If nothing may run.
+    /// If nothing may run, or there is not a row for each that may.
     pub fn new(
         runner: R,
         memory: SwapSpace<D>,
         limits: StepLimits,
         policy: Box<dyn Policy>,
     ) -> Engine<R, D> {
-        assert!(
-            limits.engine.max_running >= 1 && limits.engine.vocab_size >= 1,
-            "{limits:?}"
-        );
-        assert!(
-            limits.max_step_tokens >= limits.engine.max_running,
-            "{limits:?}"
-        );
-        assert!(limits.max_chunk_tokens >= 1, "{limits:?}");
         let mut limits = limits;
         limits.engine.max_seq_len = limits.engine.max_seq_len.min(memory.max_seq_len());
+        let most = limits.engine.max_running;
         Engine {
-            canceller: Canceller::with_capacity(limits.engine.max_running),
-            limits,
+            scheduler: Scheduler::new(limits, policy),
             queues: Queues::default(),
             memory,
             runner,
-            batch: Batch::default(),
-            policy,
+            batch: Batch::with_capacity(most),
             choose: Box::new(|_, logits| generation::generate::greedy(logits)),
-            scratch: Scratch::default(),
-            next: Vec::new(),
+            canceller: Canceller::with_capacity(most),
+            next: Vec::with_capacity(most),
             next_id: 0,
-            stats: ScheduleStats::default(),
         }
+    }
+
+    /// What is allowed to requests.
+    pub fn limits(&self) -> &EngineLimits {
+        &self.scheduler.limits.engine
     }
 
     /// The engine with another way to choose.
@@ -98,7 +91,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
         prompt: &[TokenId],
         max_new_tokens: usize,
     ) -> Result<SeqId, Refusal> {
-        let limits = &self.limits.engine;
+        let limits = &self.scheduler.limits.engine;
         limits.check_prompt(prompt)?;
         let id = SeqId(self.next_id);
         self.next_id += 1;
@@ -113,11 +106,14 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
             meta,
             arrived: now,
             preemptions: 0,
-            is_swapped: false,
+            stored: 0,
         };
         match over {
             Some(_) => self.queues.ended.push(entry),
-            None => self.queues.wait(entry),
+            None => {
+                self.queues.welcome(meta.tenant);
+                self.queues.wait(entry);
+            }
         }
         Ok(id)
     }
@@ -144,7 +140,17 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
 
     /// What the scheduler did so far.
     pub fn stats(&self) -> ScheduleStats {
-        self.stats
+        self.scheduler.stats()
+    }
+
+    /// Keeps a trace from now on. It allocates in every step.
+    pub fn start_trace(&mut self) {
+        self.scheduler.start_trace();
+    }
+
+    /// The steps since [`Engine::start_trace`].
+    pub fn trace(&self) -> &[StepTrace] {
+        self.scheduler.trace()
     }
 
     // ANCHOR: step
@@ -159,11 +165,12 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
     ) -> Result<(), EngineError> {
         self.take_cancellations();
         self.leave();
-        self.schedule(now);
+        (self.scheduler).schedule(now, &mut self.queues, &mut self.memory, &mut self.batch);
+
         let logits = self.runner.forward(&mut self.memory, &self.batch)?;
 
         self.next.clear();
-        let mut rows = logits.chunks_exact_mut(self.limits.engine.vocab_size);
+        let mut rows = logits.chunks_exact_mut(self.scheduler.limits.engine.vocab_size);
         let mut running = self.queues.running.iter();
         for sequence in self.batch.sampling() {
             let entry = running.find(|entry| entry.id() == sequence.id);
@@ -183,19 +190,6 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
     }
     // ANCHOR_END: step
 
-    fn schedule(&mut self, now: Duration) {
-        schedule(
-            now,
-            &self.limits,
-            &*self.policy,
-            &mut self.queues,
-            &mut self.memory,
-            &mut self.scratch,
-            &mut self.batch,
-            &mut self.stats,
-        );
-    }
-
     fn take_cancellations(&mut self) {
         let (queues, memory) = (&mut self.queues, &mut self.memory);
         self.canceller.drain(|id| {
@@ -212,7 +206,6 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
         for sequence in &self.batch.sequences {
             let entry = running.find(|entry| entry.id() == sequence.id);
             let entry = entry.expect("nobody leaves while a step computes");
-            *self.queues.served.entry(entry.meta.tenant).or_default() += sequence.num_rows as u64;
             let token = sequence
                 .wants_logits
                 .then(|| *next.next().expect("a token for each"));
@@ -221,11 +214,10 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
             }
             entry.request.num_computed += sequence.num_rows;
             let Some(token) = token else {
-                self.stats.chunks += 1;
                 continue;
             };
             let id = sequence.id;
-            if let Some(token) = entry.request.accept(token, &self.limits.engine)
+            if let Some(token) = entry.request.accept(token, &self.scheduler.limits.engine)
                 && on_event(Event::Token { id, token }) == Delivery::ReceiverGone
             {
                 entry.request.finish(FinishReason::Cancelled);
@@ -248,6 +240,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
             };
             let (id, output) = (entry.id(), entry.request.output.as_slice());
             let _ = on_event(Event::Finished { id, reason, output });
+            self.scheduler.note_end(id, reason);
         }
     }
 
@@ -259,7 +252,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
         self.queues.check_invariants();
         self.memory.check_invariants();
         self.batch.check_invariants();
-        assert!(self.queues.running.len() <= self.limits.engine.max_running);
+        assert!(self.queues.running.len() <= self.limits().max_running);
         for entry in &self.queues.running {
             assert!(
                 self.memory.holds(entry.id()),
@@ -271,7 +264,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
             .queues
             .waiting
             .iter()
-            .filter(|entry| entry.is_swapped)
+            .filter(|entry| entry.is_swapped())
             .count();
         assert_eq!(
             swapped,

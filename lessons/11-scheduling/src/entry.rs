@@ -39,8 +39,8 @@ pub struct Entry {
     pub arrived: Duration,
     /// How often it was sent back to the waiting ones.
     pub preemptions: u32,
-    /// Whether its keys and values lie in the host pool.
-    pub is_swapped: bool,
+    /// Tokens whose keys and values lie in the host pool; 0: it was never sent back, or all of them were forgotten.
+    pub stored: usize,
 }
 // ANCHOR_END: entry
 
@@ -50,13 +50,19 @@ impl Entry {
         self.request.id
     }
 
-    /// Tokens that are known and not computed.
+    /// Whether its keys and values lie in the host pool.
+    pub fn is_swapped(&self) -> bool {
+        self.stored > 0
+    }
+
+    /// Tokens that are known and have no keys and values anywhere.
     pub fn missing(&self) -> usize {
-        self.request.num_tokens() - self.request.num_computed
+        let kept = self.request.num_computed.max(self.stored);
+        self.request.num_tokens().saturating_sub(kept).max(1)
     }
 
     /// The numbers that policies decide by.
-    pub fn candidate(&self, served_tokens: u64) -> Candidate {
+    pub fn candidate(&self, served_tokens: u64, class_running: usize) -> Candidate {
         Candidate {
             id: self.id(),
             arrived: self.arrived,
@@ -65,6 +71,7 @@ impl Entry {
             prompt_tokens: self.request.prompt.len(),
             missing_tokens: self.missing(),
             served_tokens,
+            class_running,
         }
     }
 }
@@ -85,7 +92,9 @@ pub struct Candidate {
     pub prompt_tokens: usize,
     /// Tokens that have to be computed before its next one.
     pub missing_tokens: usize,
-    /// Tokens that were computed for its tenant so far.
+    /// Rows that its tenant was given so far.
     pub served_tokens: u64,
+    /// Requests of its class that run.
+    pub class_running: usize,
 }
 // ANCHOR_END: candidate

@@ -14,6 +14,8 @@
 //! | [`memory`], [`swap_cache`] | blocks promised little by little; a host pool behind them |
 //! | [`limits`], [`queues`], [`schedule`], [`stats`] | one step, decided |
 //! | [`engine`] | one step, done |
+//! | [`trace`] | what was decided, to be drawn |
+//! | [`step_cost`], [`simulate`], [`fairness`] | the same scheduler on a virtual clock, and what is measured there |
 //!
 //! **Imported**: requests, events, the ragged pass from `continuous_batching`; blocks from `paged_cache`.
 //!
@@ -38,12 +40,18 @@ pub mod memory;
 pub mod queues;
 pub mod stats;
 pub mod swap_cache;
+pub mod trace;
 
 pub mod schedule;
 
 pub mod engine;
 
+pub mod fairness;
+pub mod simulate;
+pub mod step_cost;
+
 pub use engine::Engine;
 pub use entry::{Class, Meta, TenantId};
 pub use limits::{Preemption, StepLimits};
 pub use memory::SwapSpace;
+pub use schedule::Scheduler;

@@ -1,6 +1,7 @@
 //! What a step may cost, and how memory is taken back.
 
 use continuous_batching::limits::EngineLimits;
+use std::time::Duration;
 
 /// How a request gives its memory back before its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct StepLimits {
     pub max_chunk_tokens: usize,
     /// How memory is taken back.
     pub preemption: Preemption,
+    /// Whoever has waited so long for a first row gives up: it ends as cancelled. `None`: everybody waits.
+    pub max_wait: Option<Duration>,
 }
 
 impl StepLimits {
@@ -33,6 +36,7 @@ impl StepLimits {
             max_step_tokens: usize::MAX,
             max_chunk_tokens: usize::MAX,
             preemption: Preemption::default(),
+            max_wait: None,
         }
     }
 
@@ -51,6 +55,7 @@ impl StepLimits {
             max_step_tokens,
             max_chunk_tokens: max_step_tokens,
             preemption: Preemption::default(),
+            max_wait: None,
         }
     }
 }

@@ -124,20 +124,9 @@ impl<D: Device> SwapSpace<D> {
         self.device.reserve(id, num_tokens)
     }
 
-    /// Copies a sequence to the host pool and frees its blocks. If the pool has no room for it, nothing changes, and it returns false.
-    pub fn swap_out(&mut self, id: SeqId) -> bool {
-        let len = self.device.len(id);
-        let used: usize = self.stored.iter().map(|stored| stored.len).sum();
-        if len == 0 || used + len > self.host_tokens {
-            return false;
-        }
-        let mut numbers = Vec::new();
-        self.device.read_out(id, &mut numbers);
-        self.stored.push(Stored { id, len, numbers });
-        self.device.release(id);
-        self.stats.out += 1;
-        self.stats.tokens += len as u64;
-        true
+    /// Tokens in the host pool.
+    pub fn stored_tokens(&self) -> usize {
+        self.stored.iter().map(|stored| stored.len).sum()
     }
 
     /// Admits a request that was swapped out and copies it back. If it does not fit as a whole, it stays where it is.
@@ -153,7 +142,8 @@ impl<D: Device> SwapSpace<D> {
         if request.num_computed < stored.len {
             let tokens: Vec<TokenId> = request.tokens().take(stored.len).collect();
             self.device.write_in(request.id, &tokens, &stored.numbers);
-            request.num_computed = stored.len;
+            // A row is left to compute, also for one that was sent back after a step that failed.
+            request.num_computed = stored.len.min(request.num_tokens() - 1);
         }
         self.stats.back += 1;
         self.stats.tokens += stored.len as u64;
@@ -162,6 +152,38 @@ impl<D: Device> SwapSpace<D> {
 
     fn place(&self, id: SeqId) -> Option<usize> {
         self.stored.iter().position(|stored| stored.id == id)
+    }
+}
+
+// ANCHOR: gives_back
+/// Memory as the one sees it who sends a request back. Implemented by [`SwapSpace`].
+pub trait GivesBack {
+    /// Copies what a sequence keeps to the host pool and frees its blocks. Returns how many tokens that were. 0: the pool has no room for them, or there are
+    /// none, and nothing has changed.
+    fn swap_out(&mut self, id: SeqId) -> usize;
+
+    /// Forgets what a sequence keeps and frees its blocks. Returns whether it held any.
+    fn forget(&mut self, id: SeqId) -> bool;
+}
+// ANCHOR_END: gives_back
+
+impl<D: Device> GivesBack for SwapSpace<D> {
+    fn swap_out(&mut self, id: SeqId) -> usize {
+        let len = self.device.len(id);
+        if len == 0 || self.stored_tokens() + len > self.host_tokens {
+            return 0;
+        }
+        let mut numbers = Vec::new();
+        self.device.read_out(id, &mut numbers);
+        self.stored.push(Stored { id, len, numbers });
+        self.device.release(id);
+        self.stats.out += 1;
+        self.stats.tokens += len as u64;
+        len
+    }
+
+    fn forget(&mut self, id: SeqId) -> bool {
+        self.device.release(id)
     }
 }
 
@@ -195,7 +217,7 @@ impl<D: Device> Memory for SwapSpace<D> {
 
     fn check_invariants(&self) {
         self.device.check_invariants();
-        let used: usize = self.stored.iter().map(|stored| stored.len).sum();
+        let used = self.stored_tokens();
         assert!(
             used <= self.host_tokens,
             "{used} of {} tokens",

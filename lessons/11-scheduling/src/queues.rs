@@ -3,6 +3,7 @@
 use crate::entry::{Entry, TenantId};
 use continuous_batching::request::{FinishReason, SeqId, Status};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// All requests that are not over, and those whose end was not announced yet.
 #[derive(Debug, Default)]
@@ -13,11 +14,45 @@ pub struct Queues {
     pub running: Vec<Entry>,
     /// Finished, to be announced in the next step.
     pub ended: Vec<Entry>,
-    /// Rows computed for each tenant.
+    /// Rows that each tenant was given.
     pub served: BTreeMap<TenantId, u64>,
 }
 
 impl Queues {
+    /// A tenant is about to send a request. One that has nothing here was away: it starts with as many rows as the least served of those who are here, or it
+    /// would be served alone until it had caught up with what the others were given meanwhile.
+    pub fn welcome(&mut self, tenant: TenantId) {
+        let alive = self.waiting.iter().chain(&self.running);
+        let tenants = alive.map(|entry| entry.meta.tenant);
+        if (tenants.clone()).any(|other| other == tenant) {
+            return;
+        }
+        let least = tenants.map(|other| self.served_rows(other)).min();
+        let served = self.served.entry(tenant).or_default();
+        *served = (*served).max(least.unwrap_or(0));
+    }
+
+    /// Rows that a tenant was given.
+    pub fn served_rows(&self, tenant: TenantId) -> u64 {
+        self.served.get(&tenant).copied().unwrap_or(0)
+    }
+
+    /// Notes rows that a tenant is given.
+    pub fn serve(&mut self, tenant: TenantId, rows: usize) {
+        *self.served.entry(tenant).or_default() += rows as u64;
+    }
+
+    /// Ends those who have waited for their first row since `latest` or longer. Returns how many.
+    pub fn give_up(&mut self, latest: Duration) -> usize {
+        let before = self.ended.len();
+        let gives_up = |entry: &mut Entry| entry.preemptions == 0 && entry.arrived <= latest;
+        for mut entry in self.waiting.extract_if(.., gives_up) {
+            entry.request.finish(FinishReason::Cancelled);
+            self.ended.push(entry);
+        }
+        self.ended.len() - before
+    }
+
     /// Puts a request among the waiting ones, in its place.
     pub fn wait(&mut self, entry: Entry) {
         let place = self
@@ -45,7 +80,7 @@ impl Queues {
     pub fn cancel(&mut self, id: SeqId, release: &mut dyn FnMut(SeqId)) -> bool {
         if let Some(place) = self.waiting.iter().position(|entry| entry.id() == id) {
             let mut entry = self.waiting.remove(place);
-            if entry.is_swapped {
+            if entry.is_swapped() {
                 release(id);
             }
             entry.request.finish(FinishReason::Cancelled);
@@ -97,6 +132,7 @@ impl Queues {
             assert_eq!(entry.request.status, Status::Waiting, "{entry:?}");
             assert_eq!(entry.request.num_computed, 0, "{entry:?}");
         }
+        assert!(self.running.iter().all(|entry| !entry.is_swapped()));
         for queue in [&self.waiting, &self.running] {
             assert!(queue.is_sorted_by_key(Entry::id), "in the order of arrival");
         }

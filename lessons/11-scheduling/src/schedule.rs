@@ -1,6 +1,7 @@
 //! Who is computed in a step, and how much of whom. Numbers only.
 //!
 //! ```text
+//! waiting too long:        whoever has waited longer than may be gives up
 //! running, oldest first:   rows by budget; room for them, or a victim is sent back
 //! waiting, by the policy:  join while places, budget and memory for the whole known text are there
 //! batch:                   the rows; logits only where the last known token is among them
@@ -11,182 +12,299 @@
 
 use crate::budget::fill;
 use crate::entry::{Class, Entry};
-use crate::limits::{Preemption, StepLimits};
+use crate::limits::StepLimits;
 use crate::memory::{Device, SwapSpace};
 use crate::policy::{Policy, first};
 use crate::queues::Queues;
 use crate::recompute::send_back;
 use crate::stats::ScheduleStats;
+use crate::trace::{SentBack, Share, StepTrace};
 use crate::victim::choose_victim;
 use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::memory::{Admission, Memory};
-use continuous_batching::request::Status;
+use continuous_batching::request::{FinishReason, SeqId, Status};
 use std::time::Duration;
 
-/// Scratch of scheduling, so that no step allocates.
-#[derive(Debug, Default)]
-pub struct Scratch {
+/// What one step needs to be decided, kept so that no step allocates.
+#[derive(Debug)]
+struct Scratch {
+    /// Of those who run, in their order: rows that are missing, and rows that they get.
     missing: Vec<usize>,
     rows: Vec<usize>,
     classes: Vec<Class>,
+    /// Requests that run, by class.
+    running_of: [usize; 256],
+    joined: Vec<SeqId>,
+    sent_back: Vec<SentBack>,
 }
 
-/// Decides one step and writes it into `batch`. Its sequences stand in the order of the running queue; who sits the step out has none.
-pub fn schedule<D: Device>(
-    now: Duration,
-    limits: &StepLimits,
-    policy: &dyn Policy,
-    queues: &mut Queues,
-    memory: &mut SwapSpace<D>,
-    scratch: &mut Scratch,
-    batch: &mut Batch,
-    stats: &mut ScheduleStats,
-) {
-    scratch.missing.clear();
-    scratch
-        .missing
-        .extend(queues.running.iter().map(Entry::missing));
-    scratch.rows.clear();
-    scratch.rows.resize(queues.running.len(), 0);
-    fill(
-        limits.max_step_tokens,
-        limits.max_chunk_tokens,
-        &scratch.missing,
-        &mut scratch.rows,
-    );
-    let sent_back = make_room(limits, queues, memory, scratch, stats);
-    let used: usize = scratch.rows.iter().sum();
-    // Whoever was just sent back shows that there is no room for others.
-    if !sent_back {
-        join(
-            now,
+// ANCHOR: scheduler
+/// Decides, step by step.
+pub struct Scheduler {
+    /// What is allowed.
+    pub limits: StepLimits,
+    policy: Box<dyn Policy>,
+    scratch: Scratch,
+    stats: ScheduleStats,
+    trace: Option<Vec<StepTrace>>,
+}
+// ANCHOR_END: scheduler
+
+impl Scheduler {
+    /// A scheduler with a policy.
+    ///
+    /// # Panics
+    /// If nothing may run, or there is not a row for each that may.
+    pub fn new(limits: StepLimits, policy: Box<dyn Policy>) -> Scheduler {
+        let most = limits.engine.max_running;
+        assert!(
+            most >= 1 && limits.engine.vocab_size >= 1 && limits.max_chunk_tokens >= 1,
+            "{limits:?}"
+        );
+        assert!(limits.max_step_tokens >= most, "{limits:?}");
+        Scheduler {
             limits,
             policy,
-            queues,
-            memory,
-            scratch,
-            stats,
-            limits.max_step_tokens - used,
+            scratch: Scratch {
+                missing: Vec::with_capacity(most),
+                rows: Vec::with_capacity(most),
+                classes: Vec::with_capacity(most),
+                running_of: [0; 256],
+                joined: Vec::with_capacity(most),
+                sent_back: Vec::with_capacity(most),
+            },
+            stats: ScheduleStats::default(),
+            trace: None,
+        }
+    }
+
+    // ANCHOR: schedule
+    /// Decides one step and writes it into `batch`. Its sequences stand in the order of the running queue; who sits the step out has none.
+    ///
+    /// Cost: a few looks at each running request, and for each that joins one at each waiting one. Nothing is allocated while nobody joins or is sent back.
+    pub fn schedule<D: Device>(
+        &mut self,
+        now: Duration,
+        queues: &mut Queues,
+        memory: &mut SwapSpace<D>,
+        batch: &mut Batch,
+    ) {
+        self.give_up(now, queues);
+        self.share_out(queues);
+        let sent_back = self.make_room(queues, memory);
+        let used = self.serve(queues);
+        // Whoever was just sent back shows that there is no room for others.
+        if !sent_back {
+            self.join(now, queues, memory, self.limits.max_step_tokens - used);
+        }
+        self.build_batch(queues, batch);
+        self.note(now, queues, batch);
+    }
+    // ANCHOR_END: schedule
+
+    fn give_up(&mut self, now: Duration, queues: &mut Queues) {
+        let latest = self.limits.max_wait.and_then(|wait| now.checked_sub(wait));
+        if let Some(latest) = latest {
+            self.stats.timed_out += queues.give_up(latest) as u64;
+        }
+    }
+
+    /// The budget among those who run.
+    fn share_out(&mut self, queues: &Queues) {
+        let scratch = &mut self.scratch;
+        scratch.joined.clear();
+        scratch.sent_back.clear();
+        scratch.missing.clear();
+        let missing = queues.running.iter().map(Entry::missing);
+        scratch.missing.extend(missing);
+        scratch.rows.clear();
+        scratch.rows.resize(queues.running.len(), 0);
+        fill(
+            self.limits.max_step_tokens,
+            self.limits.max_chunk_tokens,
+            &scratch.missing,
+            &mut scratch.rows,
         );
     }
-    build_batch(queues, &scratch.rows, batch);
-    stats.steps += 1;
-    stats.rows += batch.num_rows() as u64;
-}
 
-// ANCHOR: make_room
-/// Reserves memory for the rows of those who run, the oldest first. Where there is none, somebody is sent back. Returns whether anybody was.
-fn make_room<D: Device>(
-    limits: &StepLimits,
-    queues: &mut Queues,
-    memory: &mut SwapSpace<D>,
-    scratch: &mut Scratch,
-    stats: &mut ScheduleStats,
-) -> bool {
-    let mut sent_back = false;
-    let mut place = 0;
-    while place < queues.running.len() {
-        let entry = &queues.running[place];
-        let wanted = entry.request.num_computed + scratch.rows[place];
-        if scratch.rows[place] == 0 || memory.reserve(entry.id(), wanted) {
-            place += 1;
-            continue;
+    // ANCHOR: make_room
+    /// Reserves memory for the rows of those who run, the oldest first. Where there is none, somebody is sent back. Returns whether anybody was.
+    fn make_room<D: Device>(&mut self, queues: &mut Queues, memory: &mut SwapSpace<D>) -> bool {
+        let scratch = &mut self.scratch;
+        let mut place = 0;
+        while place < queues.running.len() {
+            let entry = &queues.running[place];
+            let wanted = entry.request.num_computed + scratch.rows[place];
+            if scratch.rows[place] == 0 || memory.reserve(entry.id(), wanted) {
+                place += 1;
+                continue;
+            }
+            scratch.classes.clear();
+            let classes = queues.running.iter().map(|entry| entry.meta.class);
+            scratch.classes.extend(classes);
+            let victim = choose_victim(&scratch.classes, place);
+            let victim = victim.expect("the oldest fits alone: what does not was refused");
+            let mut entry = queues.running.remove(victim);
+            scratch.rows.remove(victim);
+            send_back(&mut entry, self.limits.preemption, memory, &mut self.stats);
+            scratch.sent_back.push(SentBack {
+                id: entry.id(),
+                stored: entry.stored,
+            });
+            queues.wait(entry);
         }
-        scratch.classes.clear();
-        scratch
-            .classes
-            .extend(queues.running.iter().map(|entry| entry.meta.class));
-        let victim = choose_victim(&scratch.classes, place);
-        let victim = victim.expect("the oldest fits alone: what does not was refused");
-        let entry = queues.running.remove(victim);
-        scratch.rows.remove(victim);
-        preempt(limits, entry, queues, memory, stats);
-        sent_back = true;
+        !scratch.sent_back.is_empty()
     }
-    sent_back
-}
-// ANCHOR_END: make_room
+    // ANCHOR_END: make_room
 
-/// Takes a request's memory back. It keeps its prompt, its output and its place in the order of arrival.
-fn preempt<D: Device>(
-    limits: &StepLimits,
-    mut entry: Entry,
-    queues: &mut Queues,
-    memory: &mut SwapSpace<D>,
-    stats: &mut ScheduleStats,
-) {
-    entry.is_swapped = limits.preemption == Preemption::Swap && memory.swap_out(entry.id());
-    let computed = entry.request.num_computed;
-    if entry.is_swapped {
-        stats.swapped += 1;
-    } else {
-        memory.release(entry.id());
-        stats.recomputed_tokens += computed as u64;
+    /// Puts the rows of those who run on their tenants' accounts, and returns how many these are.
+    fn serve(&mut self, queues: &mut Queues) -> usize {
+        for place in 0..queues.running.len() {
+            let tenant = queues.running[place].meta.tenant;
+            queues.serve(tenant, self.scratch.rows[place]);
+        }
+        self.scratch.rows.iter().sum()
     }
-    send_back(&mut entry.request);
-    entry.preemptions += 1;
-    stats.preemptions += 1;
-    queues.wait(entry);
-}
 
-// ANCHOR: join
-/// Lets waiting requests join in the policy's order. The first that finds no room ends it, so nobody overtakes for ever.
-fn join<D: Device>(
-    now: Duration,
-    limits: &StepLimits,
-    policy: &dyn Policy,
-    queues: &mut Queues,
-    memory: &mut SwapSpace<D>,
-    scratch: &mut Scratch,
-    stats: &mut ScheduleStats,
-    mut budget: usize,
-) {
-    while queues.running.len() < limits.engine.max_running && budget > 0 {
-        let served = &queues.served;
-        let candidates = (queues.waiting.iter())
-            .map(|entry| entry.candidate(served.get(&entry.meta.tenant).copied().unwrap_or(0)));
-        let Some(place) = first(policy, now, candidates) else {
+    // ANCHOR: join
+    /// Lets waiting requests join in the policy's order. The first that finds no room ends it, so nobody overtakes for ever.
+    fn join<D: Device>(
+        &mut self,
+        now: Duration,
+        queues: &mut Queues,
+        memory: &mut SwapSpace<D>,
+        mut budget: usize,
+    ) {
+        self.count_classes(queues);
+        while queues.running.len() < self.limits.engine.max_running && budget > 0 {
+            let Some(place) = self.next_to_join(now, queues) else {
+                return;
+            };
+            let entry = &mut queues.waiting[place];
+            let admission = match entry.is_swapped() {
+                true => memory.swap_in(&mut entry.request),
+                false => memory.admit(&mut entry.request),
+            };
+            if admission == Admission::NoRoom {
+                return;
+            }
+            let mut entry = queues.waiting.remove(place);
+            entry.stored = 0;
+            entry.request.status = Status::Prefilling;
+            let rows = (entry.missing())
+                .min(self.limits.max_chunk_tokens)
+                .min(budget);
+            budget -= rows;
+            queues.serve(entry.meta.tenant, rows);
+            self.scratch.running_of[usize::from(entry.meta.class.0)] += 1;
+            self.scratch.joined.push(entry.id());
+            self.stats.admitted += 1;
+            let place = queues.run(entry);
+            self.scratch.rows.insert(place, rows);
+        }
+    }
+
+    /// The place of the waiting request that the policy puts first.
+    fn next_to_join(&self, now: Duration, queues: &Queues) -> Option<usize> {
+        let candidate = |entry: &Entry| {
+            let class_running = self.scratch.running_of[usize::from(entry.meta.class.0)];
+            entry.candidate(queues.served_rows(entry.meta.tenant), class_running)
+        };
+        first(&*self.policy, now, queues.waiting.iter().map(candidate))
+    }
+    // ANCHOR_END: join
+
+    fn count_classes(&mut self, queues: &Queues) {
+        self.scratch.running_of.fill(0);
+        for entry in &queues.running {
+            self.scratch.running_of[usize::from(entry.meta.class.0)] += 1;
+        }
+    }
+
+    // ANCHOR: build
+    /// The rows of a step: of each running request the next `rows` that are not computed. A token is wanted only where the last known one is among them: for
+    /// those in the middle of a text the next token is known.
+    fn build_batch(&mut self, queues: &Queues, batch: &mut Batch) {
+        batch.clear();
+        for (entry, rows) in queues.running.iter().zip(&self.scratch.rows) {
+            if *rows == 0 {
+                continue;
+            }
+            let request = &entry.request;
+            let first_row = batch.num_rows();
+            let first = request.num_computed;
+            batch
+                .tokens
+                .extend(request.tokens().skip(first).take(*rows));
+            batch.positions.extend(first..first + rows);
+            let wants_logits = first + rows == request.num_tokens();
+            self.stats.chunks += u64::from(!wants_logits);
+            batch.sequences.push(BatchSequence {
+                id: request.id,
+                first_row,
+                num_rows: *rows,
+                wants_logits,
+            });
+        }
+        self.stats.steps += 1;
+        self.stats.rows += batch.num_rows() as u64;
+    }
+    // ANCHOR_END: build
+
+    /// What was decided so far, counted.
+    pub fn stats(&self) -> ScheduleStats {
+        self.stats
+    }
+
+    /// Who joined in the last step, in the policy's order.
+    pub fn joined(&self) -> &[SeqId] {
+        &self.scratch.joined
+    }
+
+    /// Keeps a trace from now on. It allocates in every step.
+    pub fn start_trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    /// The steps since [`Scheduler::start_trace`].
+    pub fn trace(&self) -> &[StepTrace] {
+        self.trace.as_deref().unwrap_or_default()
+    }
+
+    /// Notes an end that was announced.
+    pub fn note_end(&mut self, id: SeqId, reason: FinishReason) {
+        if let Some(step) = self.trace.as_mut().and_then(|trace| trace.last_mut()) {
+            step.finished.push((id, reason));
+        }
+    }
+
+    fn note(&mut self, now: Duration, queues: &Queues, batch: &Batch) {
+        let Some(trace) = &mut self.trace else {
             return;
         };
-        let entry = &mut queues.waiting[place];
-        let admission = match entry.is_swapped {
-            true => memory.swap_in(&mut entry.request),
-            false => memory.admit(&mut entry.request),
+        let mut running = queues.running.iter();
+        let share = |sequence: &BatchSequence| {
+            let entry = running.find(|entry| entry.id() == sequence.id)?;
+            Some(Share {
+                id: sequence.id,
+                class: entry.meta.class,
+                tenant: entry.meta.tenant,
+                first_position: batch.positions[sequence.first_row],
+                rows: sequence.num_rows,
+                num_tokens: entry.request.num_tokens(),
+                wants_logits: sequence.wants_logits,
+            })
         };
-        if admission == Admission::NoRoom {
-            return;
-        }
-        let mut entry = queues.waiting.remove(place);
-        entry.is_swapped = false;
-        entry.request.status = Status::Prefilling;
-        let rows = entry.missing().min(limits.max_chunk_tokens).min(budget);
-        budget -= rows;
-        stats.admitted += 1;
-        let place = queues.run(entry);
-        scratch.rows.insert(place, rows);
-    }
-}
-// ANCHOR_END: join
-
-/// The rows of a step: of each running request the next `rows` that are not computed.
-fn build_batch(queues: &Queues, rows: &[usize], batch: &mut Batch) {
-    batch.clear();
-    for (entry, rows) in queues.running.iter().zip(rows) {
-        if *rows == 0 {
-            continue;
-        }
-        let request = &entry.request;
-        let first_row = batch.num_rows();
-        let first = request.num_computed;
-        batch
-            .tokens
-            .extend(request.tokens().skip(first).take(*rows));
-        batch.positions.extend(first..first + rows);
-        batch.sequences.push(BatchSequence {
-            id: request.id,
-            first_row,
-            num_rows: *rows,
-            wants_logits: first + rows == request.num_tokens(),
+        let budget = self.limits.max_step_tokens;
+        trace.push(StepTrace {
+            step: self.stats.steps - 1,
+            now,
+            budget: (budget < usize::MAX).then_some(budget),
+            computed: batch.sequences.iter().filter_map(share).collect(),
+            joined: self.scratch.joined.clone(),
+            sent_back: self.scratch.sent_back.clone(),
+            waiting: queues.waiting.iter().map(Entry::id).collect(),
+            finished: Vec::new(),
         });
     }
 }

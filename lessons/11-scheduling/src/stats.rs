@@ -11,7 +11,7 @@ pub struct ScheduleStats {
     pub rows: u64,
     /// Times that a request joined the running ones.
     pub admitted: u64,
-    /// Rows that belonged to a part of a prompt, with more of it to come.
+    /// Parts of a text that were computed with more of it to come.
     pub chunks: u64,
     /// Times that a request was sent back.
     pub preemptions: u64,
@@ -19,4 +19,6 @@ pub struct ScheduleStats {
     pub swapped: u64,
     /// Tokens whose keys and values were forgotten and computed once more.
     pub recomputed_tokens: u64,
+    /// Requests that gave up before they had a first row.
+    pub timed_out: u64,
 }

@@ -164,7 +164,7 @@ impl Played for Scheduled {
     }
 
     fn limits(&self) -> &EngineLimits {
-        &self.0.limits.engine
+        self.0.limits()
     }
 
     fn memory(&mut self) -> &mut SwapSpace<PagedCache> {

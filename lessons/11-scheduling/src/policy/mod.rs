@@ -5,6 +5,7 @@
 
 mod cap;
 mod fcfs;
+mod places;
 mod priority;
 mod quota;
 mod shortest;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 pub use cap::LengthCap;
 pub use fcfs::Fcfs;
+pub use places::PlacesPerClass;
 pub use priority::{Priority, PriorityWithAgeing};
 pub use quota::FairQuota;
 pub use shortest::ShortestPrompt;
