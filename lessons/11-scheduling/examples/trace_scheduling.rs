@@ -15,7 +15,8 @@ use continuous_batching::error::EngineError;
 use continuous_batching::{Delivery, EngineLimits, Event, Memory, Runner, SeqId};
 use paged_cache::{Pages, Promise};
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
+    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing,
+    ShortestPrompt,
 };
 use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
 use serde::{Deserialize, Serialize};
@@ -138,6 +139,7 @@ pub fn record() -> anyhow::Result<Trace> {
             "shortest prompt",
             "priority",
             "ageing",
+            "a place per class",
             "fair quota",
             "length cap",
         ]
@@ -226,6 +228,7 @@ fn policy(name: &str) -> Box<dyn Policy> {
         "ageing" => Box::new(PriorityWithAgeing {
             step: units(AGEING_UNITS),
         }),
+        "a place per class" => Box::new(PlacesPerClass { places: 1 }),
         "fair quota" => Box::new(FairQuota),
         _ => Box::new(LengthCap {
             prompt_tokens: CAP_TOKENS,
