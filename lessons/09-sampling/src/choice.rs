@@ -42,6 +42,7 @@ impl ParamsOfRequests {
         self.len() == 0
     }
 
+    // ANCHOR: choice
     /// What an engine chooses tokens with. One sampler serves all requests: it remembers nothing from one token to the next, and what it draws depends
     /// on the request's seed and position alone, so a request gets the same answer whoever shares the batch.
     pub fn choice(&self) -> Choice {
@@ -54,6 +55,7 @@ impl ParamsOfRequests {
             None => generation::generate::greedy(logits),
         })
     }
+    // ANCHOR_END: choice
 
     /// A map is whole whatever panicked beside it.
     fn locked(&self) -> MutexGuard<'_, HashMap<SeqId, Arc<CheckedParams>>> {

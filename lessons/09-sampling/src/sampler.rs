@@ -185,6 +185,7 @@ impl Sampler {
         self.truncate(kept);
     }
 
+    // ANCHOR: nucleus
     /// Top-p and min-p on probabilities of the whole vocabulary: more and more of the likeliest, until the border is among them.
     fn keep_nucleus(&mut self, params: &SamplingParams, logits: &[f32]) {
         let mass = sum(&self.probabilities);
@@ -204,6 +205,7 @@ impl Sampler {
             selected = (4 * selected).min(logits.len());
         }
     }
+    // ANCHOR_END: nucleus
 
     fn truncate(&mut self, kept: usize) {
         self.kept.truncate(kept);
@@ -252,6 +254,7 @@ pub(crate) fn sum(numbers: &[f32]) -> f64 {
     lanes.iter().sum()
 }
 
+// ANCHOR: draw
 /// Where share `point` of the mass of all probabilities is reached; never a place whose probability is zero. The sum of the first half of a
 /// million small numbers is not exactly half of the sum of all, so the last place that is possible takes what rounding leaves over.
 pub(crate) fn place_of(probabilities: &[f32], point: f64) -> usize {
@@ -268,3 +271,4 @@ pub(crate) fn place_of(probabilities: &[f32], point: f64) -> usize {
     }
     last
 }
+// ANCHOR_END: draw
