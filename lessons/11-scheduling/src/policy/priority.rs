@@ -18,6 +18,7 @@ impl Policy for Priority {
     }
 }
 
+// ANCHOR: ageing
 /// Priority, where waiting makes urgent: one class for each `step`; see [`effective_class`].
 ///
 /// Bound: a request of class c goes before everything that comes later than `c * step` after it.
@@ -38,3 +39,4 @@ impl Policy for PriorityWithAgeing {
         class(a).cmp(&class(b))
     }
 }
+// ANCHOR_END: ageing
