@@ -16,6 +16,7 @@
 //! | [`engine`] | one step, done |
 //! | [`trace`] | what was decided, to be drawn |
 //! | [`step_cost`], [`simulate`], [`fairness`] | the same scheduler on a virtual clock, and what is measured there |
+//! | [`unjust`], [`starvation`] | schedulers that forget somebody, and a test that finds them |
 //!
 //! **Imported**: requests, events, the ragged pass from `continuous_batching`; blocks from `paged_cache`.
 //!
@@ -49,6 +50,11 @@ pub mod engine;
 pub mod fairness;
 pub mod simulate;
 pub mod step_cost;
+
+pub mod starvation;
+pub mod unjust;
+
+pub mod costs;
 
 pub use engine::Engine;
 pub use entry::{Class, Meta, TenantId};

@@ -1,0 +1,123 @@
+//! One small task for each function that a reader can write: what it costs is counted, yours beside the reference's.
+
+use crate::ageing::effective_class;
+use crate::budget::fill;
+use crate::entry::{Class, Entry, Meta};
+use crate::limits::Preemption;
+use crate::memory::GivesBack;
+use crate::recompute::send_back;
+use crate::starvation::test_starvation;
+use crate::stats::ScheduleStats;
+use crate::unjust::correct;
+use crate::victim::choose_victim;
+use continuous_batching::request::{Request, SeqId, Status};
+use lab::cost::Task;
+use lab::ledger;
+use std::hint::black_box;
+use std::time::Duration;
+use training::TokenId;
+
+/// Requests of all tasks.
+const MANY: usize = 256;
+
+/// The tasks. Nothing here need allocate, except in the last one.
+pub fn tasks() -> Vec<Task> {
+    vec![filling(), ageing(), victims(), sending_back(), starvation()]
+}
+
+fn filling() -> Task {
+    // 250 decode, and six read prompts of 100 to 600.
+    let mut missing = vec![1; MANY];
+    for (index, missing) in missing.iter_mut().rev().take(6).enumerate() {
+        *missing = 100 * (index + 1);
+    }
+    let mut rows = vec![0; MANY];
+    Task::new("11.1", "a budget of 512 for 256 requests", move || {
+        fill(512, 64, &missing, &mut rows);
+        let filled: usize = rows.iter().sum();
+        ledger::count(|l| l.rows += filled as u64);
+    })
+}
+
+fn ageing() -> Task {
+    Task::new("11.2", "256 requests", || {
+        for index in 0..MANY as u64 {
+            let waited = Duration::from_millis(37 * index);
+            let class = Class((index % 8) as u8);
+            black_box(effective_class(class, waited, Duration::from_millis(100)));
+        }
+    })
+}
+
+fn victims() -> Task {
+    let classes: Vec<Class> = (0..MANY).map(|index| Class((index % 3) as u8)).collect();
+    Task::new("11.3", "one of 256", move || {
+        black_box(choose_victim(&classes, 17));
+    })
+}
+
+/// A pool with room for every second one.
+struct Every2nd(bool);
+
+impl GivesBack for Every2nd {
+    fn swap_out(&mut self, _id: SeqId) -> usize {
+        self.0 = !self.0;
+        40 * usize::from(self.0)
+    }
+
+    fn forget(&mut self, _id: SeqId) -> bool {
+        true
+    }
+}
+
+fn sending_back() -> Task {
+    let mut entry = Entry {
+        request: Request::new(SeqId(0), &[TokenId(0); 32], 16, 64),
+        meta: Meta::default(),
+        arrived: Duration::ZERO,
+        preemptions: 0,
+        stored: 0,
+    };
+    entry.request.output.extend([TokenId(0); 9]);
+    let mut memory = Every2nd(false);
+    Task::new("11.4", "256 times, half of them swapped", move || {
+        let mut stats = ScheduleStats::default();
+        for _ in 0..MANY {
+            entry.request.num_computed = 40;
+            entry.request.status = Status::Decoding;
+            send_back(&mut entry, Preemption::Swap, &mut memory, &mut stats);
+        }
+        ledger::count(|l| l.add("recomputed_tokens", stats.recomputed_tokens));
+    })
+}
+
+fn starvation() -> Task {
+    Task::new("11.5", "the right scheduler", || {
+        let seen = test_starvation(&correct);
+        black_box(seen).expect("the right scheduler passes");
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tasks_count_what_the_lesson_says() {
+        let counted = |mut task: Task| {
+            (task.work)();
+            ledger::measure(|| (task.work)()).1
+        };
+        // 250 rows of those who decode, then 64 a prompt until nothing is left of 512.
+        assert_eq!(counted(filling()).rows, 512);
+        assert_eq!(counted(sending_back()).get("recomputed_tokens"), 128 * 40);
+    }
+
+    #[test]
+    fn every_task_runs_again_and_again() {
+        for mut task in tasks() {
+            (task.work)();
+            (task.work)();
+        }
+    }
+}
