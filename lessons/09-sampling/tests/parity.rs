@@ -1,69 +1,18 @@
 //! The sampler that selects gives the token of the sampler that sorts, for all parameters.
 
+mod common;
+
+use common::{case, logits};
 use proptest::prelude::*;
+use sampling::select::top_k;
 use sampling::{Sampler, SamplingParams, full_sort};
-use training::TokenId;
-
-/// Logits with ties, forbidden tokens and large steps.
-fn logits() -> impl Strategy<Value = Vec<f32>> {
-    let logit = prop_oneof![
-        8 => -12.0f32..12.0,
-        3 => (-3i32..4).prop_map(|x| x as f32),
-        1 => Just(f32::NEG_INFINITY),
-    ];
-    proptest::collection::vec(logit, 1..400)
-}
-
-fn params(vocab_size: usize) -> impl Strategy<Value = SamplingParams> {
-    let temperature = prop_oneof![1 => Just(0.0f32), 6 => 0.001f32..3.0];
-    let top_k = prop_oneof![2 => Just(0usize), 3 => 0usize..80, 1 => Just(vocab_size)];
-    let top_p = prop_oneof![1 => Just(1.0f32), 3 => 0.001f32..1.0];
-    let min_p = prop_oneof![2 => Just(0.0f32), 1 => 0.0f32..=1.0];
-    let token = (0..vocab_size as u32).prop_map(TokenId);
-    let bias = prop_oneof![4 => -5.0f32..5.0, 1 => Just(f32::NEG_INFINITY)];
-    let bias = proptest::collection::vec((token, bias), 0..4);
-    let penalties = prop_oneof![
-        Just((1.0f32, 0.0f32, 0.0f32)),
-        (0.5f32..2.0, -2.0f32..2.0, -2.0f32..2.0)
-    ];
-    (
-        temperature,
-        top_k,
-        top_p,
-        min_p,
-        bias,
-        penalties,
-        any::<u64>(),
-    )
-        .prop_map(
-            |(temperature, top_k, top_p, min_p, logit_bias, penalties, seed)| SamplingParams {
-                temperature,
-                top_k,
-                top_p,
-                min_p,
-                logit_bias,
-                repetition_penalty: penalties.0,
-                presence_penalty: penalties.1,
-                frequency_penalty: penalties.2,
-                seed,
-                ..SamplingParams::default()
-            },
-        )
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
 
     #[test]
-    fn selecting_gives_the_token_that_sorting_gives(
-        (logits, params, text) in logits().prop_flat_map(|logits| {
-            let vocab_size = logits.len();
-            let text = proptest::collection::vec(0..vocab_size as u32, 1..20);
-            (Just(logits), params(vocab_size), text)
-        })
-    ) {
-        let text: Vec<TokenId> = text.into_iter().map(TokenId).collect();
-        let (prompt, output) = text.split_at(text.len().div_ceil(2));
+    fn selecting_gives_the_token_that_sorting_gives((logits, params, text, cut) in case(400)) {
+        let (prompt, output) = text.split_at(cut);
         let params = params.check(logits.len()).unwrap();
         let mut sampler = Sampler::new();
         for _ in 0..2 {
@@ -73,4 +22,87 @@ proptest! {
             prop_assert_eq!(fast.token, slow);
         }
     }
+
+    /// Not only the token that happens to be drawn: all that could have been, bit for bit.
+    #[test]
+    fn selecting_keeps_what_sorting_keeps((logits, params, _, _) in case(400)) {
+        let params = SamplingParams {
+            temperature: params.temperature.max(0.1),
+            logit_bias: Vec::new(),
+            repetition_penalty: 1.0,
+            presence_penalty: 0.0,
+            frequency_penalty: 0.0,
+            ..params
+        };
+        prop_assume!(logits.iter().any(|logit| logit.is_finite()));
+        let params = params.check(logits.len()).unwrap();
+        let mut sampler = Sampler::new();
+        sampler.sample(&params, &[], &[], &mut logits.clone()).unwrap();
+        let slow = full_sort::candidates(&params, &logits);
+        let fast: Vec<u32> = sampler.candidates().map(|(token, _)| token.0).collect();
+        let ids: Vec<u32> = slow.iter().map(|(id, _)| *id).collect();
+        prop_assert_eq!(fast, ids);
+    }
+
+    /// The log probability is the model's own: neither bias nor penalty nor temperature is in it.
+    #[test]
+    fn logprobs_are_those_of_the_untouched_logits((logits, params, text, cut) in case(200)) {
+        let (prompt, output) = text.split_at(cut);
+        let params = SamplingParams { logprobs: Some(5), ..params };
+        let params = params.check(logits.len()).unwrap();
+        let mut sampler = Sampler::new();
+        let sampled = sampler.sample(&params, prompt, output, &mut logits.clone()).unwrap();
+        let finite = logits.iter().any(|logit| logit.is_finite());
+        prop_assume!(finite);
+        let sum: f64 = logits.iter().map(|l| f64::from(*l).exp()).sum();
+        let own = |id: usize| (f64::from(logits[id]).exp() / sum).ln();
+        let close = |found: f32, expected: f64| {
+            let found = f64::from(found);
+            found == expected || (found - expected).abs() < 1e-3
+        };
+        prop_assert!(close(sampled.logprob.unwrap(), own(sampled.token.index())));
+        let mut likeliest: Vec<usize> = (0..logits.len()).collect();
+        likeliest.sort_by(|a, b| logits[*b].partial_cmp(&logits[*a]).unwrap().then(a.cmp(b)));
+        likeliest.truncate(5);
+        let reported: Vec<usize> = sampler.logprobs().iter().map(|l| l.token.index()).collect();
+        prop_assert_eq!(reported, likeliest);
+        for reported in sampler.logprobs() {
+            prop_assert!(close(reported.logprob, own(reported.token.index())));
+        }
+    }
+
+    /// For all k, also those that no row has tokens for.
+    #[test]
+    fn the_selection_is_the_head_of_a_sort(numbers in logits(300), k in prop_oneof![0usize..400, Just(usize::MAX)]) {
+        let mut kept = vec![7; 3];
+        top_k(&numbers, k, &mut kept);
+        let mut sorted: Vec<u32> = (0..numbers.len() as u32).collect();
+        let number = |id: u32| numbers[id as usize];
+        sorted.sort_by(|a, b| number(*b).partial_cmp(&number(*a)).unwrap().then(a.cmp(b)));
+        sorted.truncate(k);
+        prop_assert_eq!(kept, sorted);
+    }
+}
+
+/// What was reported for the request before is not reported for one that asks for nothing.
+#[test]
+fn logprobs_are_given_to_those_who_asked() {
+    let with = SamplingParams {
+        logprobs: Some(2),
+        ..SamplingParams::default()
+    };
+    let (with, without) = (
+        with.check(3).unwrap(),
+        SamplingParams::default().check(3).unwrap(),
+    );
+    let mut sampler = Sampler::new();
+    let logits = [1.0, 2.0, 3.0];
+    let sampled = sampler
+        .sample(&with, &[], &[], &mut logits.clone())
+        .unwrap();
+    assert!(sampled.logprob.is_some() && sampler.logprobs().len() == 2);
+    let sampled = sampler
+        .sample(&without, &[], &[], &mut logits.clone())
+        .unwrap();
+    assert!(sampled.logprob.is_none() && sampler.logprobs().is_empty());
 }

@@ -1,6 +1,7 @@
 //! S4: temperature and top-p over a grid, on the model's own rows: how many tokens are left, and how free the choice among them is.
 
 use super::Scene;
+use super::rows::Row;
 use lab::chart::Chart;
 use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
@@ -19,12 +20,12 @@ struct Left {
     kept: f64,
 }
 
-fn left(scene: &Scene, rows: &[Vec<f32>], params: SamplingParams) -> anyhow::Result<Left> {
+fn left(scene: &Scene, rows: &[Row], params: SamplingParams) -> anyhow::Result<Left> {
     let params = params.check(scene.model.config.llama.vocab_size)?;
     let (mut sampler, mut logits) = (Sampler::new(), Vec::new());
     let (mut nats, mut logarithms) = (0.0, 0.0);
     for row in rows {
-        logits.clone_from(row);
+        logits.clone_from(&row.logits);
         let sampled = sampler.sample(&params, &[], &[], &mut logits)?;
         nats += entropy(sampler.candidates().map(|(_, share)| share));
         logarithms += (sampled.num_kept as f64).ln();
@@ -45,7 +46,7 @@ fn at(temperature: f32, top_p: f32) -> SamplingParams {
 }
 
 /// The settings of a table, and the grid as two pictures.
-pub fn settings(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::Result<()> {
+pub fn settings(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Result<()> {
     story.step(
         "Turn all knobs",
         "Entropy says how free a choice is: e to its power is the number of equally likely tokens that are as hard to guess. Each cell: that number, and the tokens that are left.",
@@ -78,7 +79,7 @@ pub fn settings(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::
     claim(story, scene, rows, cold, as_stable)
 }
 
-fn table(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::Result<()> {
+fn table(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Result<()> {
     let mut table = Table::new(&[
         "temperature",
         "all",
@@ -173,7 +174,7 @@ fn charts(
 fn claim(
     story: &mut Story,
     scene: &Scene,
-    rows: &[Vec<f32>],
+    rows: &[Row],
     cold: Left,
     as_stable: Option<(f32, Left)>,
 ) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! How many tokens top-p leaves.
 
 use super::Scene;
+use super::rows::Row;
 use lab::story::{Choice, Prediction, Story};
 use lab::table::Table;
 use sampling::{Sampler, SamplingParams};
@@ -9,16 +10,12 @@ use sampling::{Sampler, SamplingParams};
 const TOP_P: [f32; 4] = [0.5, 0.9, 0.99, 1.0];
 
 /// Tokens that each row keeps under these parameters, the fewest first.
-pub fn num_kept(
-    scene: &Scene,
-    rows: &[Vec<f32>],
-    params: SamplingParams,
-) -> anyhow::Result<Vec<usize>> {
+pub fn num_kept(scene: &Scene, rows: &[Row], params: SamplingParams) -> anyhow::Result<Vec<usize>> {
     let params = params.check(scene.model.config.llama.vocab_size)?;
     let (mut sampler, mut logits) = (Sampler::new(), Vec::new());
     let mut kept = Vec::with_capacity(rows.len());
     for row in rows {
-        logits.clone_from(row);
+        logits.clone_from(&row.logits);
         kept.push(sampler.sample(&params, &[], &[], &mut logits)?.num_kept);
     }
     kept.sort_unstable();
@@ -26,7 +23,7 @@ pub fn num_kept(
 }
 
 /// Top-p keeps a share of the mass, not of the tokens.
-pub fn by_top_p(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::Result<()> {
+pub fn by_top_p(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Result<()> {
     story.step(
         "Cut off the tail",
         "Thousands of tokens with a share of nearly nothing have a good share together. Top-p keeps the likeliest that together have the share p.",

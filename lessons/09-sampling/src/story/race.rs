@@ -156,7 +156,7 @@ fn report(story: &mut Story, race: &RaceResult) -> anyhow::Result<()> {
     for name in [SORT, NUCLEUS, SELECT, GREEDY] {
         chart = chart.series(name, race.line(name));
     }
-    let times = VOCABULARIES.map(|vocab_size| race.ratio_at(SORT, SELECT, vocab_size as f64));
+    let times = VOCABULARIES.map(|vocab_size| race.ratio_at(SELECT, SORT, vocab_size as f64));
     story.values("sort_over_select", times);
     let verdict = match times[1..].iter().copied().fold(f64::INFINITY, f64::min) {
         least if least >= MUCH => Verdict::Holds,

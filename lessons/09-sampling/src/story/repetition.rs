@@ -10,7 +10,7 @@ use sampling::measure::repeated_share;
 use training::TokenId;
 
 /// Tokens of each of eight texts, and with a large model.
-const TOKENS: (usize, usize) = (200, 16);
+const TOKENS: (usize, usize) = (256, 16);
 /// Tokens of the runs that are looked for.
 const RUN: usize = 4;
 /// Last tokens of the texts that are shown side by side.
@@ -137,8 +137,8 @@ fn claim(story: &mut Story, shares: &[(&str, f64)]) {
         _ => Verdict::NotHere,
     };
     let note = format!(
-        "Share of runs of {RUN} tokens that the text had before: greedy {:.1} %, top-p 0.9 {:.1} %, greedy with a repetition penalty of 1.2 {:.1} %. One model, \
-         one prompt each: only the choice differs. A choice helps if it halves the share; greedy loops if it repeats {:.0} % or more.",
+        "Share of runs of {RUN} tokens that the text had before: greedy {:.1} %, top-p 0.9 {:.1} %, greedy with a repetition penalty of 1.2 {:.1} %. Model and \
+         beginnings are the same. A choice helps if it halves the share; greedy loops if it repeats {:.0} % or more.",
         100.0 * greedy,
         100.0 * nucleus,
         100.0 * penalty,

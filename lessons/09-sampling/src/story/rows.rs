@@ -4,13 +4,22 @@ use super::{SLOTS, Scene};
 use continuous_batching::Delivery;
 use sampling::{Sampler, SamplingParams};
 use std::sync::{Arc, Mutex};
+use training::TokenId;
 
 /// Tokens of each of eight texts.
 const TOKENS: usize = 8;
 
-/// `[rows][vocab_size]`, from eight texts that are drawn from the model's own distribution. The first row follows the first beginning.
-pub fn collect(scene: &Scene) -> anyhow::Result<Vec<Vec<f32>>> {
-    let rows: Arc<Mutex<Vec<Vec<f32>>>> = Arc::default();
+/// What the model says of the next token.
+pub struct Row {
+    /// `[vocab_size]`.
+    pub logits: Vec<f32>,
+    /// The text that it follows.
+    pub text: Vec<TokenId>,
+}
+
+/// From eight texts that are drawn from the model's own distribution.
+pub fn collect(scene: &Scene) -> anyhow::Result<Vec<Row>> {
+    let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
     let (noted, mut sampler) = (rows.clone(), Sampler::new());
     let params = SamplingParams {
         logit_bias: scene.without_end(),
@@ -22,7 +31,10 @@ pub fn collect(scene: &Scene) -> anyhow::Result<Vec<Vec<f32>>> {
         .engine(SLOTS, 64)
         .with_choice(Box::new(move |request, logits| {
             let mut rows = noted.lock().unwrap_or_else(|error| error.into_inner());
-            rows.push(logits.to_vec());
+            rows.push(Row {
+                logits: logits.to_vec(),
+                text: request.tokens().collect(),
+            });
             let sampled = sampler.sample(&params, &request.prompt, &request.output, logits)?;
             Ok(sampled.token)
         }));

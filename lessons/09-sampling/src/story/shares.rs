@@ -1,8 +1,10 @@
 //! Numbers become shares: temperature, the overflow (S1), and the row where nothing may be drawn (S3).
 
 use super::Scene;
+use super::rows::Row;
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
 use lab::table::Table;
+use sampling::measure::entropy;
 use sampling::select::top_k;
 use sampling::softmax::softmax;
 use sampling::{Sampler, SamplingParams};
@@ -14,12 +16,21 @@ const SHOWN: usize = 6;
 const TEMPERATURES: [f32; 9] = [1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001];
 
 /// What a temperature does to one row.
-pub fn temperature(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::Result<()> {
+pub fn temperature(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Result<()> {
     story.step(
         "Turn numbers into shares",
         "Softmax: e to the power of each logit, divided by the sum of all. The temperature divides the logits first.",
     );
-    let row = &rows[0];
+    // Neither sure nor lost: the row in the middle.
+    let own_entropy = |row: &Row| {
+        let mut shares = vec![0.0; row.logits.len()];
+        softmax(&row.logits, 1.0, &mut shares);
+        entropy(shares.into_iter().map(f64::from))
+    };
+    let mut by_entropy: Vec<&Row> = rows.iter().collect();
+    by_entropy.sort_by(|a, b| own_entropy(a).total_cmp(&own_entropy(b)));
+    let middle = by_entropy[by_entropy.len() / 2];
+    let row = &middle.logits;
     let at = |temperature: f32| {
         let mut shares = vec![0.0; row.len()];
         softmax(row, temperature, &mut shares);
@@ -46,6 +57,10 @@ pub fn temperature(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyho
         answer: 0,
         because: "All logits are divided by one number, so the order stays. The shares move: towards equal above 1, towards the first below 1.",
     });
+    story.say(format!(
+        "What follows “{} …”?",
+        scene.text(&middle.text).trim()
+    ));
     let mut table = Table::new(&["token", "logit", "T 0.5", "T 1", "T 2"]);
     let percent = |share: f32| format!("{:.2} %", 100.0 * share);
     for id in &likeliest {
@@ -87,15 +102,15 @@ fn are_shares(shares: &[f32]) -> bool {
 }
 
 /// S1: a small temperature asks for powers that no f32 holds.
-pub fn overflow(story: &mut Story, rows: &[Vec<f32>]) {
+pub fn overflow(story: &mut Story, rows: &[Row]) {
     story.step(
         "Divide by a small temperature",
         "The largest f32 is 3.4e38, which is e^88.7. One row, by the formula as it stands, and with the largest logit subtracted from all.",
     );
     // The row with the largest logit overflows first.
-    let largest_of = |row: &Vec<f32>| row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let by_largest = |a: &&Vec<f32>, b: &&Vec<f32>| largest_of(a).total_cmp(&largest_of(b));
-    let Some(row) = rows.iter().max_by(by_largest) else {
+    let largest_of = |row: &[f32]| row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let all = rows.iter().map(|row| row.logits.as_slice());
+    let Some(row) = all.max_by(|a, b| largest_of(a).total_cmp(&largest_of(b))) else {
         return;
     };
     let (largest, mut safe) = (largest_of(row), vec![0.0; row.len()]);
@@ -152,7 +167,7 @@ pub fn overflow(story: &mut Story, rows: &[Vec<f32>]) {
 }
 
 /// S3: every token is forbidden.
-pub fn all_forbidden(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> anyhow::Result<()> {
+pub fn all_forbidden(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Result<()> {
     story.step(
         "Forbid everything",
         "A bias of -inf forbids a token. Masks come from grammars and filters, and one day they forbid all of them. What then?",
@@ -169,12 +184,12 @@ pub fn all_forbidden(story: &mut Story, scene: &Scene, rows: &[Vec<f32>]) -> any
     let (mut plain_fails, mut fell_back) = (0, 0);
     for row in rows {
         plain_fails += usize::from(!are_shares(&without_subtraction(
-            &vec![f32::NEG_INFINITY; row.len()],
+            &vec![f32::NEG_INFINITY; row.logits.len()],
             1.0,
         )));
-        logits.clone_from(row);
+        logits.clone_from(&row.logits);
         let sampled = sampler.sample(&params, &[], &[], &mut logits)?;
-        let own = generation::generate::greedy(row)?;
+        let own = generation::generate::greedy(&row.logits)?;
         fell_back += usize::from(sampled.fell_back && sampled.token == own);
     }
     let mut table = Table::new(&["rows with everything forbidden", "rows", "share"]);

@@ -13,7 +13,6 @@ use sampling::{CheckedParams, SamplingParams};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
-use training::TokenId;
 
 /// Tokens of each of eight answers, and with a large model.
 const TOKENS: (usize, usize) = (48, 8);
@@ -75,11 +74,10 @@ fn run(
         None => Box::new(|_, logits| greedy(logits)),
     };
     let (choice, nanos) = timed(choice);
-    let mut engine = scene.engine(SLOTS, new_tokens + 8).with_choice(choice);
+    let mut engine = scene.engine(SLOTS, new_tokens + 32).with_choice(choice);
     engine.limits.end_of_text.clear();
     for index in 0..SLOTS {
-        let prompt: Vec<TokenId> = (0..4).map(|i| TokenId(100 + i + index as u32)).collect();
-        let id = engine.submit(&prompt, new_tokens)?;
+        let id = engine.submit(&scene.beginning(index)?, new_tokens)?;
         if let Some(params) = params {
             of_requests.set(id, params.clone());
         }
