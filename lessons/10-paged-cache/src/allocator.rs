@@ -51,6 +51,7 @@ impl BlockAllocator {
         self.blocks[id.index()].ref_count += 1;
     }
 
+    // ANCHOR: release
     /// One table less names the block; the last one puts it at the end of the free list. Returns whether it is free now. Cost: constant.
     ///
     /// # Panics
@@ -68,6 +69,7 @@ impl BlockAllocator {
         self.free.push_back(&mut self.blocks, id);
         true
     }
+    // ANCHOR_END: release
 
     /// The free blocks, the next one to be handed out first.
     pub fn free_blocks(&self) -> impl Iterator<Item = BlockId> {
