@@ -125,9 +125,9 @@ window.figures.register("scheduling", (root, trace, ui) => {
 
     const LEFT = 62;
     const CELL = 18;
-    const PER_LINE = 32;
+    const PER_LINE = window.matchMedia("(max-width: 600px)").matches ? 16 : 32;
     const WIDE = LEFT + PER_LINE * CELL + 2;
-    const spot = (i, top) => ({ x: LEFT + (i % PER_LINE) * CELL + 1, y: top + Math.floor(i / PER_LINE) * (CELL + 3), width: CELL - 2, height: CELL });
+    const spot = (i, top) => ({ x: LEFT + (i % PER_LINE) * CELL + 1, y: top + 1 + Math.floor(i / PER_LINE) * (CELL + 3), width: CELL - 2, height: CELL });
     const letterAt = ({ x, y }, letter, style) => text(x + CELL / 2 - 1, y + 13.5, letter, { "text-anchor": "middle", style: `${small};${style}` });
 
     /** The rows of one step in the cells of its budget, and the blocks that are held after it. */
@@ -180,7 +180,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
         const end = steps[steps.length - 1].began + steps[steps.length - 1].units;
         const scale = Math.max(0.8, Math.min(1.05, 640 / end));
         const x = (time) => LEFT + time * scale;
-        const y = (who) => 4 + who * LINE;
+        const y = (who) => 5 + who * LINE;
         const high = y(requests.length) + 24;
         const wide = x(end) + 6;
         const nodes = [ui.svg("rect", { x: x(steps[index].began), y: 0, width: steps[index].units * scale, height: high - 4, rx: 4, fill: "var(--d-fill)", opacity: 0.75 })];
@@ -226,7 +226,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
 
     const rows = [];
     function drawTable() {
-        const edge = { padding: "2px 6px", border: "none", verticalAlign: "middle" };
+        const edge = { padding: "2px 5px", border: "none", verticalAlign: "middle" };
         const head = (words, align) => ui.el("th", { style: { ...edge, textAlign: align, fontWeight: "600" } }, words);
         const cell = (align, ...words) => ui.el("td", { style: { ...edge, textAlign: align } }, words);
         const body = requests.map((request, who) => {
@@ -238,10 +238,10 @@ window.figures.register("scheduling", (root, trace, ui) => {
             const row = { name, first: cell("right"), gap: cell("right"), done: cell("right"), back: cell("right") };
             rows.push(row);
             return ui.el("tr", { style: { border: "none", background: "none" } },
-                cell("left", name), cell("left", CLASSES[request.class]), cell("left", request.tenant === 1 ? "one" : "two"), row.first, row.gap, row.done, row.back);
+                cell("left", name), cell("left", `${CLASSES[request.class]}, ${request.tenant}`), row.first, row.gap, row.done, row.back);
         });
         ui.fill(table,
-            ui.el("thead", {}, ui.el("tr", { style: { border: "none" } }, head("", "left"), head("class", "left"), head("tenant", "left"), head("first token after", "right"),
+            ui.el("thead", {}, ui.el("tr", { style: { border: "none" } }, head("", "left"), head("class, tenant", "left"), head("first token", "right"),
                 head("longest gap", "right"), head("done after", "right"), head("sent back", "right"))),
             ui.el("tbody", {}, body));
     }
@@ -294,7 +294,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
         steps: steps.length,
         render(i) { draw(i); return told(steps[i], i); },
     });
-    const labels = { budgets: "budget of a step", chunks: "of one prompt", policies: "who joins", memories: "memory", preemptions: "sent back by" };
+    const labels = { budgets: "budget of a step", chunks: "chunk", policies: "who joins", memories: "memory", preemptions: "sent back by" };
     for (const kind of kinds) {
         ui.select({
             label: labels[kind],
