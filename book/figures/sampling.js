@@ -181,7 +181,7 @@ window.figures.register("sampling", (root, trace, ui) => {
         return ui.el("div", {
             role: "listitem",
             style: {
-                display: "grid", gridTemplateColumns: "minmax(5em, 6.5em) 1fr 6.2em", gap: "8px", alignItems: "center", padding: "1px 6px",
+                display: "grid", gridTemplateColumns: `clamp(4.6em, 18%, 6.5em) 1fr ${hasTally ? "7.4em" : "4.9em"}`, gap: "8px", alignItems: "center", padding: "1px 6px",
                 border: `1.5px solid ${isDrawn ? "var(--d-b)" : "transparent"}`, borderRadius: "4px", lineHeight: "1.45",
             },
         },
@@ -267,8 +267,8 @@ window.figures.register("sampling", (root, trace, ui) => {
         const hit = stage === 5 ? draw(last, point) : null;
         const drawn = hit === null ? null : last.ids[hit.place];
         ui.fill(text, soft(context.prompt), drawn === null ? " …" : [pieces[drawn].startsWith("·") ? " " : null,
-            ui.el("mark", { style: { background: "var(--d-b)", color: "var(--d-bg)", padding: "0 3px", borderRadius: "3px" } }, pieces[drawn].replace(/^·/, ""))]);
-        ui.fill(legend, "Bars: shares at this step. Dark stroke: the model's own share. ", hasTally ? `n×: how often in ${stops.seeds} seeds.` : null);
+            ui.el("mark", { style: { background: "var(--d-b)", color: "var(--d-bg)", padding: "0 3px", margin: "0", borderRadius: "3px" } }, pieces[drawn].replace(/^·/, ""))]);
+        ui.fill(legend, "Bars: shares at this step. Upright strokes: the model's own shares. ", hasTally && stage === 5 ? `n×: how often in ${stops.seeds} seeds.` : null);
         drawBars(stage, kept, drawn, hasTally && stage === 5 ? tallied(last) : null);
         drawLine(stage, kept, point, setting.temperature === 0 ? null : hit);
         const now = kept[Math.min(stage, 4)];
