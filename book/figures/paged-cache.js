@@ -33,7 +33,7 @@ window.figures.register("paged-cache", (root, trace, ui) => {
     // --- the map
 
     const COLUMNS = 4;
-    const WIDE = 82;
+    const WIDE = 78;
     const GAP = 8;
     const LINE = 18;
     const HIGH = 24 + LINE * trace.block_size + 38;
