@@ -1,5 +1,6 @@
 //! A block: room for the keys and values of a few neighbouring positions, in all layers.
 
+use lab::ledger;
 use serde::{Deserialize, Serialize};
 
 /// The number of a block.
@@ -51,6 +52,8 @@ impl FreeList {
 
     /// Puts a block at the end. Cost: constant.
     pub fn push_back(&mut self, blocks: &mut [Block], id: BlockId) {
+        let touched = 1 + u64::from(self.last.is_some());
+        ledger::count(|l| l.add("blocks_touched", touched));
         blocks[id.index()].previous = self.last;
         blocks[id.index()].next = None;
         match self.last {
@@ -64,6 +67,8 @@ impl FreeList {
     /// Takes a block out, wherever it stands. Cost: constant.
     pub fn remove(&mut self, blocks: &mut [Block], id: BlockId) {
         let Block { previous, next, .. } = blocks[id.index()];
+        let touched = 1 + u64::from(previous.is_some()) + u64::from(next.is_some());
+        ledger::count(|l| l.add("blocks_touched", touched));
         match previous {
             Some(previous) => blocks[previous.index()].next = next,
             None => self.first = next,

@@ -24,11 +24,12 @@ use training::{LlamaConfig, TokenId};
 pub struct PagedCache {
     /// Who holds what.
     pages: Pages,
-    /// `[num_layers, num_blocks, num_kv_heads, block_size, head_dim]`: keys, turned by their positions.
+    /// `[num_layers, num_kv_heads, num_blocks, block_size, head_dim]`: keys, turned by their positions. The blocks of one head are neighbours: a
+    /// sequence then reads pieces that are a few KiB apart, and not all in the same few sets of the processor's cache.
     k: Aligned<f32>,
     /// The same for values.
     v: Aligned<f32>,
-    /// Steps through one block of one layer.
+    /// From one position of a block to the next, and from one key head to the next.
     strides: Strides,
     /// Scratch: blocks that a pass copies before it writes, as (from, to).
     copied: Vec<(BlockId, BlockId)>,
@@ -45,11 +46,7 @@ impl PagedCache {
         let positions = pages.allocator().num_blocks() * pages.block_size();
         let numbers = config.num_layers * positions * config.kv_size();
         PagedCache {
-            strides: CacheOrder::HeadMajor.strides(
-                pages.block_size(),
-                config.num_kv_heads,
-                config.head_dim,
-            ),
+            strides: CacheOrder::HeadMajor.strides(positions, config.num_kv_heads, config.head_dim),
             pages,
             k: Aligned::zeros(numbers),
             v: Aligned::zeros(numbers),
@@ -84,7 +81,8 @@ impl PagedCache {
         )
     }
 
-    /// Copies keys and values of all positions that a sequence keeps, behind what stands in `out`: for each layer and block all keys, then all values.
+    /// Copies keys and values of all positions that a sequence keeps, behind what stands in `out`: for each layer, block and head all keys, then all
+    /// values.
     ///
     /// # Panics
     /// If the sequence holds nothing.
@@ -93,9 +91,10 @@ impl PagedCache {
         let held = table.len.div_ceil(self.pages.block_size);
         for layer in 0..self.num_layers {
             for block in &table.blocks[..held] {
-                let numbers = self.block(layer, *block);
-                out.extend_from_slice(&self.k[numbers.clone()]);
-                out.extend_from_slice(&self.v[numbers]);
+                for numbers in self.heads(layer, *block) {
+                    out.extend_from_slice(&self.k[numbers.clone()]);
+                    out.extend_from_slice(&self.v[numbers]);
+                }
             }
         }
     }
@@ -109,21 +108,20 @@ impl PagedCache {
         let kept = self.pages.begin_copy(id, tokens.len());
         let first = kept / self.pages.block_size;
         let held = tokens.len().div_ceil(self.pages.block_size);
-        let block_len = self.num_kv_heads * self.strides.head;
-        let blocks = self
-            .pages
-            .table(id)
-            .expect("the sequence holds blocks")
-            .blocks
-            .clone();
-        assert_eq!(from.len(), self.num_layers * held * 2 * block_len);
+        let table = self.pages.table(id).expect("the sequence holds blocks");
+        let blocks = table.blocks.clone();
+        let head_len = self.pages.block_size * self.head_dim;
+        let block_len = 2 * self.num_kv_heads * head_len;
+        assert_eq!(from.len(), self.num_layers * held * block_len);
         for layer in 0..self.num_layers {
             for (index, block) in blocks.iter().enumerate().take(held).skip(first) {
-                let numbers = self.block(layer, *block);
-                let stored = &from[(layer * held + index) * 2 * block_len..][..2 * block_len];
-                let (k, v) = stored.split_at(block_len);
-                self.k[numbers.clone()].copy_from_slice(k);
-                self.v[numbers].copy_from_slice(v);
+                let stored = &from[(layer * held + index) * block_len..][..block_len];
+                let stored = stored.chunks_exact(2 * head_len);
+                for (numbers, stored) in self.heads(layer, *block).zip(stored) {
+                    let (k, v) = stored.split_at(head_len);
+                    self.k[numbers.clone()].copy_from_slice(k);
+                    self.v[numbers].copy_from_slice(v);
+                }
             }
         }
         self.pages.keep_copied(id, tokens);
@@ -135,40 +133,45 @@ impl PagedCache {
         for block in (0..self.pages.allocator().num_blocks() as u32).map(BlockId) {
             let kept = self.pages.kept_in(block) * self.head_dim;
             for layer in 0..self.num_layers {
-                let numbers = self.block(layer, block);
-                for part in [&mut self.k[numbers.clone()], &mut self.v[numbers]] {
-                    for head in part.chunks_exact_mut(self.strides.head) {
-                        head[kept..].fill(value);
-                    }
+                for numbers in self.heads(layer, block) {
+                    self.k[numbers.clone()][kept..].fill(value);
+                    self.v[numbers][kept..].fill(value);
                 }
             }
         }
     }
 
-    /// Where a layer stands, in keys and in values.
-    fn layer(&self, layer: usize) -> Range<usize> {
-        let len = self.k.len() / self.num_layers;
-        layer * len..(layer + 1) * len
+    /// Where a key head of a layer stands, in keys and in values: all its blocks.
+    fn head(&self, layer: usize, kv_head: usize) -> Range<usize> {
+        let start = (layer * self.num_kv_heads + kv_head) * self.strides.head;
+        start..start + self.strides.head
     }
 
-    /// Where a block of a layer stands.
-    fn block(&self, layer: usize, block: BlockId) -> Range<usize> {
-        let len = self.num_kv_heads * self.strides.head;
-        let start = self.layer(layer).start + block.index() * len;
-        start..start + len
+    /// Where a block of a layer stands, head by head.
+    fn heads(&self, layer: usize, block: BlockId) -> impl Iterator<Item = Range<usize>> + use<> {
+        let len = self.pages.block_size * self.head_dim;
+        let (first, head) = (self.head(layer, 0).start, self.strides.head);
+        let start = move |kv_head| first + kv_head * head + block.index() * len;
+        (0..self.num_kv_heads)
+            .map(start)
+            .map(move |start| start..start + len)
     }
 
     /// Copies blocks, in all layers.
     fn copy_blocks(&mut self) {
-        for (from, to) in std::mem::take(&mut self.copied) {
+        let copied = std::mem::take(&mut self.copied);
+        for (from, to) in &copied {
             for layer in 0..self.num_layers {
-                let to = self.block(layer, to).start;
-                let from = self.block(layer, from);
-                self.k.copy_within(from.clone(), to);
-                self.v.copy_within(from, to);
+                for (from, to) in self.heads(layer, *from).zip(self.heads(layer, *to)) {
+                    self.k.copy_within(from.clone(), to.start);
+                    self.v.copy_within(from, to.start);
+                }
             }
-            ledger::count(|l| l.add("blocks_copied", 1));
         }
+        ledger::count(|l| l.add("blocks_copied", copied.len() as u64));
+        // Its room is kept.
+        self.copied = copied;
+        self.copied.clear();
     }
 }
 
@@ -183,6 +186,7 @@ impl KvCache for PagedCache {
         assert_eq!(self.pages.num_rows(), batch.num_rows(), "begin comes first");
         let width = (self.num_heads + 2 * self.num_kv_heads) * self.head_dim;
         assert_eq!(qkv.len(), batch.num_rows() * width);
+        let block_len = self.pages.block_size * self.head_dim;
         for sequence in &batch.sequences {
             // The rows of a sequence, cut where a block ends.
             let mut row = sequence.first_row;
@@ -191,7 +195,9 @@ impl KvCache for PagedCache {
                 let position = batch.positions[row];
                 let (block, place) = block_place(table, self.pages.block_size, position);
                 let end = (row + self.pages.block_size - place).min(sequence.rows().end);
-                let numbers = self.block(layer, block);
+                // From the block's place in the first head to the end of the last head.
+                let start = self.head(layer, 0).start + block.index() * block_len;
+                let end_of_layer = self.head(layer, self.num_kv_heads - 1).end;
                 append_rows(
                     &qkv[row * width..end * width],
                     self.num_heads,
@@ -199,8 +205,8 @@ impl KvCache for PagedCache {
                     self.head_dim,
                     place,
                     self.strides,
-                    &mut self.k[numbers.clone()],
-                    &mut self.v[numbers],
+                    &mut self.k[start..end_of_layer],
+                    &mut self.v[start..end_of_layer],
                 );
                 row = end;
             }
@@ -227,18 +233,16 @@ impl KvCache for PagedCache {
         scores: &mut Vec<f32>,
         attended: &mut [f32],
     ) {
-        let (k, v) = (&self.k[self.layer(layer)], &self.v[self.layer(layer)]);
         let context_len = |row: usize| batch.positions[row] + 1;
         let attend =
             |row: usize, kv_head: usize, q: &[f32], scores: &mut [f32], out: &mut [f32]| {
+                let head = self.head(layer, kv_head);
                 attend_blocks(
                     q,
-                    k,
-                    v,
+                    &self.k[head.clone()],
+                    &self.v[head],
                     &self.pages.table_of_row(row).blocks,
                     self.pages.block_size,
-                    kv_head,
-                    self.num_kv_heads,
                     self.head_dim,
                     context_len(row),
                     scores,

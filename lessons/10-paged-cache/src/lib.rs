@@ -10,16 +10,21 @@
 //! |---|---|
 //! | [`block`], [`allocate`], [`allocator`] | blocks by number, a free list through them, reference counts |
 //! | [`place`], [`table`] | from a position to a block and a place in it |
-//! | [`attend`] | attention through the table, nothing gathered |
+//! | [`ahead`], [`attend`] | attention through the table, nothing gathered |
 //! | [`hash`], [`prefix`] | the name of a block's content; which blocks can be used again |
 //! | [`chain`], [`hits`] | how much of a text is there already, and how much of that may be used |
 //! | [`pages`], [`joining`], [`writing`], [`leaving`] | who holds what: promises and forks; blocks for rows, copy on write, publishing; giving back |
 //! | [`stats`] | hits, copies and evictions, counted |
 //! | [`cache`] | the floats: lesson 08's cache with blocks in the place of slots |
+//! | [`scan`], [`regions`], [`ways`] | to compare with: an allocator that searches, memory that grows in one piece, one load on three ways |
+//! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: engine, ragged pass and both traits of memory from `continuous_batching`, unchanged; writing rows from `kv_cache`.
 //!
-//! **Cost**: half a block for each sequence, a division for each position, one call of each attention kernel a block.
+//! **Superseded**: [`continuous_batching::SlotCache`] by [`PagedCache`]. The engine does not notice.
+//!
+//! **Cost**: half a block for each sequence, a division for each position, one call of each attention kernel for a run of neighbouring blocks, a hash for
+//! each block that becomes full.
 
 pub mod block;
 
@@ -30,6 +35,7 @@ pub mod allocator;
 pub mod place;
 pub mod table;
 
+pub mod ahead;
 pub mod attend;
 
 pub mod hash;
@@ -46,6 +52,12 @@ pub mod stats;
 pub mod writing;
 
 pub mod cache;
+
+pub mod regions;
+pub mod scan;
+pub mod ways;
+
+pub mod costs;
 
 pub use block::BlockId;
 pub use cache::PagedCache;

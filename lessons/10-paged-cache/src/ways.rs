@@ -1,0 +1,242 @@
+//! One load on three ways to hold it: lengths only, no model.
+//!
+//! A step is the same for all: whoever waits joins, oldest first, while there is room; each running text gets one more token; who is done leaves. Where
+//! a text can not grow it waits, and if nobody can move, the youngest is thrown out and begins anew.
+
+use crate::pages::Pages;
+use crate::regions::Regions;
+use continuous_batching::batch::{Batch, BatchSequence};
+use continuous_batching::memory::{Admission, Memory};
+use continuous_batching::request::{Request, SeqId};
+use continuous_batching::slots::Slots;
+use serde::Serialize;
+use std::collections::VecDeque;
+use training::TokenId;
+
+/// A text to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Text {
+    /// Positions that it begins with.
+    pub prompt_tokens: usize,
+    /// Tokens that it gets.
+    pub new_tokens: usize,
+}
+
+/// A way to hold texts. One position for each token that is in memory.
+pub trait Way {
+    /// Makes room for a text that begins, or changes nothing and says no.
+    fn admit(&mut self, id: SeqId, text: Text) -> bool;
+    /// Makes room for `len` positions in all, or says no.
+    fn grow(&mut self, id: SeqId, len: usize) -> bool;
+    /// Gives back all that a text holds.
+    fn release(&mut self, id: SeqId);
+    /// Positions that are held: nobody else can have them.
+    fn num_held(&self) -> usize;
+    /// Free positions that the text which waits can not use, although they are enough: they lie apart.
+    fn unusable(&self, _waits: Text) -> usize {
+        0
+    }
+}
+
+/// What a step held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sample {
+    /// Positions with a token in them.
+    pub live: usize,
+    /// Positions that somebody holds.
+    pub held: usize,
+    /// Free positions that are of no use.
+    pub lost: usize,
+    /// Texts that run.
+    pub running: usize,
+}
+
+impl Sample {
+    /// Share of what is taken or lost that holds a token.
+    pub fn usage(&self) -> f64 {
+        match self.held + self.lost {
+            0 => 1.0,
+            room => self.live as f64 / room as f64,
+        }
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Each step.
+    pub samples: Vec<Sample>,
+    /// Texts that were thrown out and began anew.
+    pub thrown_out: usize,
+}
+
+impl Run {
+    /// Mean use over the steps in which somebody waited: then memory is what limits.
+    pub fn mean_usage(&self, steps: usize) -> f64 {
+        let samples = &self.samples[..steps.min(self.samples.len())];
+        samples.iter().map(Sample::usage).sum::<f64>() / samples.len().max(1) as f64
+    }
+
+    /// Most texts that ran at once.
+    pub fn most_running(&self) -> usize {
+        self.samples.iter().map(|s| s.running).max().unwrap_or(0)
+    }
+
+    /// Most positions that were held at once.
+    pub fn most_held(&self) -> usize {
+        self.samples.iter().map(|s| s.held).max().unwrap_or(0)
+    }
+}
+
+/// A text that runs.
+struct Running {
+    index: usize,
+    /// Positions that it holds tokens in.
+    len: usize,
+    left: usize,
+}
+
+/// Serves all texts, all there at the start. Returns the run, and in how many steps somebody waited until the last of them joined.
+///
+/// # Panics
+/// If a text can not fit even alone.
+pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usize) {
+    let mut waiting: VecDeque<usize> = (0..texts.len()).collect();
+    let (mut running, mut run, mut crowded) = (Vec::<Running>::new(), Run::default(), 0);
+    while !waiting.is_empty() || !running.is_empty() {
+        while running.len() < max_running
+            && let Some(index) = waiting.front().copied()
+            && way.admit(SeqId(index as u64), texts[index])
+        {
+            waiting.pop_front();
+            let Text {
+                prompt_tokens,
+                new_tokens,
+            } = texts[index];
+            running.push(Running {
+                index,
+                len: prompt_tokens,
+                left: new_tokens,
+            });
+        }
+        assert!(!running.is_empty(), "{:?} never fits", texts[waiting[0]]);
+        let moved = step(way, &mut running);
+        let waits = waiting.front().map(|index| texts[*index]);
+        run.samples.push(Sample {
+            live: running.iter().map(|text| text.len).sum(),
+            held: way.num_held(),
+            lost: waits.map_or(0, |text| way.unusable(text)),
+            running: running.len(),
+        });
+        crowded = if waits.is_some() {
+            run.samples.len()
+        } else {
+            crowded
+        };
+        running.retain(|text| {
+            if text.left == 0 {
+                way.release(SeqId(text.index as u64));
+            }
+            text.left > 0
+        });
+        if !moved && let Some(youngest) = running.pop() {
+            way.release(SeqId(youngest.index as u64));
+            waiting.push_front(youngest.index);
+            run.thrown_out += 1;
+        }
+    }
+    (run, crowded)
+}
+
+/// One more token for each text that can grow. Returns whether any could.
+fn step(way: &mut dyn Way, running: &mut [Running]) -> bool {
+    let mut moved = false;
+    for text in running {
+        if way.grow(SeqId(text.index as u64), text.len + 1) {
+            text.len += 1;
+            text.left -= 1;
+            moved = true;
+        }
+    }
+    moved
+}
+
+/// A request of this length, for memories that ask for one.
+fn request(id: SeqId, text: Text) -> Request {
+    let prompt = vec![TokenId(0); text.prompt_tokens];
+    Request::new(id, &prompt, text.new_tokens, usize::MAX >> 1)
+}
+
+/// Lesson 08: the longest text that may come is reserved.
+impl Way for Slots {
+    fn admit(&mut self, id: SeqId, text: Text) -> bool {
+        Memory::admit(self, &mut request(id, text)) == Admission::Admitted
+    }
+
+    fn grow(&mut self, _id: SeqId, len: usize) -> bool {
+        len <= self.capacity()
+    }
+
+    fn release(&mut self, id: SeqId) {
+        Memory::release(self, id);
+    }
+
+    fn num_held(&self) -> usize {
+        self.num_holders() * self.capacity()
+    }
+}
+
+/// One piece that grows and moves.
+impl Way for Regions {
+    fn admit(&mut self, id: SeqId, text: Text) -> bool {
+        Regions::admit(self, id, text.prompt_tokens)
+    }
+
+    fn grow(&mut self, id: SeqId, len: usize) -> bool {
+        Regions::grow(self, id, len)
+    }
+
+    fn release(&mut self, id: SeqId) {
+        Regions::release(self, id);
+    }
+
+    fn num_held(&self) -> usize {
+        Regions::num_held(self)
+    }
+
+    fn unusable(&self, waits: Text) -> usize {
+        Regions::unusable(self, waits.prompt_tokens)
+    }
+}
+
+/// This lesson.
+impl Way for Pages {
+    fn admit(&mut self, id: SeqId, text: Text) -> bool {
+        Memory::admit(self, &mut request(id, text)) == Admission::Admitted
+    }
+
+    fn grow(&mut self, id: SeqId, len: usize) -> bool {
+        let first = self.table(id).map_or(0, |table| table.len);
+        let mut batch = Batch::default();
+        batch.tokens.resize(len - first, TokenId(0));
+        batch.positions.extend(first..len);
+        batch.sequences.push(BatchSequence {
+            id,
+            first_row: 0,
+            num_rows: len - first,
+            wants_logits: false,
+        });
+        let begun = self.begin(&batch, &mut Vec::new());
+        begun.expect("what was promised is there");
+        self.commit(&batch);
+        true
+    }
+
+    fn release(&mut self, id: SeqId) {
+        Memory::release(self, id);
+    }
+
+    fn num_held(&self) -> usize {
+        Pages::num_held(self) * self.block_size()
+    }
+}
