@@ -12,6 +12,7 @@ use anyhow::ensure;
 use generation::candidates::visible;
 use generation::{Model, State};
 use layout::pool::Pool;
+use sampling::measure::entropy;
 use sampling::random::uniform;
 use sampling::{Sampled, Sampler, SamplingParams};
 use serde::{Deserialize, Serialize};
@@ -319,7 +320,8 @@ fn is_near(context: &Context, setting: Setting, kept: &[(u32, f64)]) -> anyhow::
 }
 
 fn nats(kept: &[(u32, f64)]) -> f64 {
-    0.0 - kept.iter().map(|(_, p)| p * p.ln()).sum::<f64>()
+    // Nothing but one token is -0, which would be written so.
+    entropy(kept.iter().map(|(_, share)| *share)) + 0.0
 }
 
 /// The six steps of the first text with the first setting; the page says the same words.

@@ -1,6 +1,8 @@
 //! What several test files share.
 #![allow(dead_code)]
 
+pub mod run;
+
 use proptest::prelude::*;
 use sampling::{Sampler, SamplingParams};
 use training::TokenId;
