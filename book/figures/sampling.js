@@ -181,7 +181,7 @@ window.figures.register("sampling", (root, trace, ui) => {
         return ui.el("div", {
             role: "listitem",
             style: {
-                display: "grid", gridTemplateColumns: `clamp(4.6em, 18%, 6.5em) 1fr ${hasTally ? "7.4em" : "4.9em"}`, gap: "8px", alignItems: "center", padding: "1px 6px",
+                display: "grid", gridTemplateColumns: `clamp(5.2em, 18%, 6.5em) 1fr ${hasTally ? "7.4em" : "4.9em"}`, gap: "8px", alignItems: "center", padding: "1px 6px",
                 border: `1.5px solid ${isDrawn ? "var(--d-b)" : "transparent"}`, borderRadius: "4px", lineHeight: "1.45",
             },
         },
