@@ -165,6 +165,10 @@ pub fn cached(story: &mut Story, scene: &mut Scene, naive: &Naive) -> anyhow::Re
         "Compute each row once",
         "Keep what a row leaves behind, and the next step computes one row instead of all.",
     );
+    if scene.answer.is_empty() {
+        story.say("No token was written, so there is nothing to compare.");
+        return Ok(());
+    }
     let question = format!(
         "{} new tokens after {prompt_tokens}: {} rows instead of {}, {fewer:.0} times fewer. How much faster is the text?",
         scene.answer.len(),

@@ -46,10 +46,17 @@ pub fn run_out(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let told: Vec<String> = cut.tokens.iter().map(|token| scene.piece(*token)).collect();
     story.say_as(Tone::Dim, told.join(" "));
     let compared = cut.tokens.len().min(scene.answer.len());
-    story.say(match same == compared {
-        true => "The same tokens as in the opening, up to the cut. One more than there are places: the last token is written and never read.",
-        false => "These are not the tokens of the opening: the cut changed what came before it.",
-    });
+    if compared > 0 {
+        story.say(match same == compared {
+            true => "The same tokens as in the opening, up to the cut.",
+            false => {
+                "These are not the tokens of the opening: the cut changed what came before it."
+            }
+        });
+    }
+    if cut.tokens.len() == ROOM + 1 {
+        story.say("One more than there are places: the last token is written and never read.");
+    }
     let one_more = text_of(scene, 1);
     let (config, weights) = (&scene.model.config, &scene.model.weights);
     let refused = forward(
