@@ -223,7 +223,7 @@ fn check_prompts(config: &LlamaConfig, prompts: &[&[TokenId]]) -> Result<(), Bat
             }
             _ => check_tokens(config, prompt),
         };
-        checked.map_err(|source| BatchError::Prompt { index, source })?;
+        checked.map_err(|mistake| BatchError::Prompt { index, mistake })?;
     }
     Ok(())
 }

@@ -12,12 +12,12 @@ pub enum BatchError {
     )]
     EmptyBatch,
     /// One of the prompts can not be used; nothing of the batch was computed.
-    #[error("prompt {index} of the batch, counted from 0: {source}")]
+    #[error("prompt {index} of the batch, counted from 0: {mistake}")]
     Prompt {
         /// Which one, counted from 0.
         index: usize,
-        /// What is wrong with it.
-        source: GenerateError,
+        /// What is wrong with it. Told above, so it is no `source`, which would be told once more.
+        mistake: GenerateError,
     },
     /// The fixed width is too small.
     #[error(

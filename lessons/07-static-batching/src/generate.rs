@@ -133,7 +133,7 @@ pub fn generate_batch(
             if row.is_running() {
                 run.rows_useful += batch.spans()[index].len as u64;
                 let token = row.take(logits, run.steps);
-                let token = token.map_err(|source| BatchError::Prompt { index, source })?;
+                let token = token.map_err(|mistake| BatchError::Prompt { index, mistake })?;
                 token.iter().for_each(|token| on_token(index, *token));
                 next[index] = token.filter(|_| row.is_running());
             }

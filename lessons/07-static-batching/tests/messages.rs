@@ -72,6 +72,8 @@ fn wrong_batches_are_errors_that_say_what_to_do() {
     ];
     let mut report = String::new();
     for (case, error) in cases {
+        let cause = std::error::Error::source(&error);
+        assert!(cause.is_none(), "{case}: a chain would tell it twice");
         writeln!(report, "{case}\n    {error}").unwrap();
     }
     insta::assert_snapshot!(report);

@@ -143,9 +143,12 @@ fn count(story: &mut Story, model: &Model, pool: &Pool) {
 fn claim(story: &mut Story, all: &[Steps]) {
     let large = &all[0];
     let eight = large.times(8);
-    let verdict = match eight {
-        times if times <= 2.0 => Verdict::Holds,
-        times if times <= 4.0 => Verdict::Partly,
+    let waits_for_weights = large.limits.shortest(&large.work[0]).1 == Bound::Reading;
+    // Eight rows in less time than one would be a fault of the measurement, and no proof.
+    let little_more = (0.9..=1.6).contains(&eight);
+    let verdict = match (little_more, waits_for_weights) {
+        (true, true) => Verdict::Holds,
+        _ if eight <= 4.0 => Verdict::Partly,
         _ => Verdict::NotHere,
     };
     let others: String = all[1..]
