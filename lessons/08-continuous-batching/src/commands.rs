@@ -18,6 +18,9 @@ use training::TokenId;
 /// Tokens that each text goes on for when nothing is said.
 const DEFAULT_TOKENS: usize = 64;
 
+/// Columns of a text that an error shows.
+const SHOWN: usize = 40;
+
 /// An answer and when it came.
 struct Answer {
     tokens: Vec<TokenId>,
@@ -39,15 +42,17 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     let encoded = texts.iter().map(|text| model.encode_prompt(text));
     let prompts = encoded.collect::<Result<Vec<_>, _>>()?;
     let new_tokens = args.tokens.unwrap_or(DEFAULT_TOKENS);
+    let slots = slots.min(texts.len());
     let longest = prompts
         .iter()
         .map(|prompt| prompt.len().saturating_add(new_tokens));
     let capacity = longest.max().unwrap_or(1);
-    let mut engine = engine(&model, &pool, slots.min(texts.len()), capacity);
+    let mut engine = engine(&model, &pool, slots, capacity);
     let mut asked: BTreeMap<SeqId, &str> = BTreeMap::new();
     for (text, prompt) in texts.iter().zip(&prompts) {
         let id = engine.submit(prompt, new_tokens);
-        asked.insert(id.with_context(|| format!("the text {text:?}"))?, text);
+        let id = id.with_context(|| format!("the text {:?}", term::cut(text, SHOWN)))?;
+        asked.insert(id, text);
     }
     let (begun, mut first_tokens) = (Instant::now(), BTreeMap::new());
     let mut answers: BTreeMap<SeqId, Answer> = BTreeMap::new();

@@ -27,6 +27,12 @@ impl KvCache for ContiguousCache {
                 capacity: self.capacity(),
             });
         }
+        assert!(
+            first_position <= self.len(),
+            "{}: position {first_position} after {} stored ones leaves a gap",
+            sequence.id,
+            self.len()
+        );
         self.truncate(first_position)
     }
 

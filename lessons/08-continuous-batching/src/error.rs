@@ -9,7 +9,7 @@ use kv_cache::CacheError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// There is nothing to continue.
-    #[error("the prompt is empty: expected at least one token")]
+    #[error("the prompt is empty: expected at least one token; give it some text")]
     EmptyPrompt,
     /// It could never run, however long it waits.
     #[error(
@@ -43,7 +43,7 @@ pub enum EngineError {
     #[error(transparent)]
     Cache(#[from] CacheError),
     /// No token could be chosen for a request.
-    #[error("request {id}: {source}")]
+    #[error("no token could be chosen for request {id}")]
     Choose {
         /// The request.
         id: SeqId,

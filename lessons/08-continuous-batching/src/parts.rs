@@ -16,14 +16,14 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
         let (queues, batch) = (&mut self.queues, &mut self.batch);
         let joined = (self.scheduler)(queues, &mut self.memory, &self.limits, batch);
         if let Some(trace) = &mut self.trace {
-            let (step, queues) = (self.num_steps, &self.queues);
-            trace.push(StepTrace::scheduled(
-                step,
-                joined,
-                queues,
-                &self.batch,
-                &self.memory,
-            ));
+            let (step, queues, memory) = (self.num_steps, &self.queues, &self.memory);
+            // A step that failed is tried again. It stands in the trace once, with those who joined at the first try.
+            let failed = trace.pop_if(|last| last.step == step);
+            let mut entry = StepTrace::scheduled(step, joined, queues, &self.batch, memory);
+            entry
+                .joined
+                .splice(..0, failed.into_iter().flat_map(|failed| failed.joined));
+            trace.push(entry);
         }
     }
 

@@ -11,6 +11,7 @@ use continuous_batching::{
     Runner, SeqId, Slots, Status,
 };
 use generation::GenerateError;
+use std::error::Error;
 use training::TokenId;
 
 type Scheduler = Engine<Interrupted<NoModel>, Slots>;
@@ -324,6 +325,7 @@ fn a_failed_step_can_be_tried_again() {
         not_a_number: false,
     };
     let mut engine = Engine::new(runner, Slots::new(2, 32), limits);
+    engine.start_trace();
     let ids = [2, 2, 1].map(|n| engine.submit(&[TokenId(1)], n).unwrap());
     let mut listener = Listener::default();
     for tokens_before in 0..2 {
@@ -334,7 +336,10 @@ fn a_failed_step_can_be_tried_again() {
         engine.runner.not_a_number = true;
         let error = engine.step(&mut |event| listener.take(event)).unwrap_err();
         let source = GenerateError::NotANumber { token_id: 1 };
-        assert_eq!(error.to_string(), format!("request {}: {source}", ids[1]));
+        let what = format!("no token could be chosen for request {}", ids[1]);
+        assert_eq!(error.to_string(), what);
+        let why = error.source().map(ToString::to_string);
+        assert_eq!(why, Some(source.to_string()), "the cause is told once");
         engine.runner.not_a_number = false;
         engine.check_invariants();
         let told: usize = listener.tokens.values().map(Vec::len).sum();
@@ -345,6 +350,11 @@ fn a_failed_step_can_be_tried_again() {
     engine.run(&mut |event| listener.take(event)).unwrap();
     assert_eq!(ids.map(|id| listener.tokens[&id].len()), [2, 2, 1]);
     assert_eq!(engine.memory.num_free(), 2);
+    let traced: Vec<_> = (engine.trace().iter())
+        .map(|step| (step.step, step.joined.clone()))
+        .collect();
+    let expected = [(0, ids[..2].to_vec()), (1, vec![]), (2, vec![ids[2]])];
+    assert_eq!(traced, expected, "a step that was tried again is one step");
 }
 
 /// What stood in a slot is no length of its next owner.

@@ -55,6 +55,9 @@ fn answers_do_not_depend_on_the_number_of_slots() {
     };
     let (alone, alone_steps) = answers("1");
     let (together, together_steps) = answers("3");
+    // More slots than texts: what is not needed is not made, and the document says so.
+    let args = [&["generate", "--json", "--tokens", "1"], &texts[..]].concat();
+    assert_eq!(document(&lesson08(MODEL, &args, ""))["slots"], 3);
     assert_eq!(alone, together);
     assert_eq!(
         alone

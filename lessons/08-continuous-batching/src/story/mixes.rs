@@ -16,8 +16,8 @@ use training::TokenId;
 
 /// Requests of a count: so many that the end of the queue does not show.
 const MANY: usize = 20_000;
-/// The gain that C1 claims; a tenth less is the same finding.
-const CLAIMED: f64 = 2.3;
+/// The gains that C1 claims, from the usual one to the largest; a tenth less is the same finding.
+const CLAIMED: (f64, f64) = (2.3, 5.0);
 /// Rounds of each race, and those with a large model.
 const ROUNDS: (usize, usize) = (3, 1);
 
@@ -265,7 +265,7 @@ fn claims(story: &mut Story, gains: &[(&str, f64)]) -> anyhow::Result<()> {
         of("conversation")?,
     );
     let verdict = match mix {
-        gain if gain >= 0.9 * CLAIMED => Verdict::Holds,
+        gain if (0.9 * CLAIMED.0..=CLAIMED.1).contains(&gain) => Verdict::Holds,
         gain if gain >= 1.2 => Verdict::Partly,
         _ => Verdict::NotHere,
     };
@@ -283,7 +283,8 @@ fn claims(story: &mut Story, gains: &[(&str, f64)]) -> anyhow::Result<()> {
         note: &note,
     });
     let least = mix.min(exponential).min(conversation);
-    let verdict = match (least >= 1.3, equal <= 1.15) {
+    // A loss on equal answers would be no small gain either.
+    let verdict = match (least >= 1.5, (0.87..=1.15).contains(&equal)) {
         (true, true) => Verdict::Holds,
         (false, false) => Verdict::NotHere,
         _ => Verdict::Partly,

@@ -8,7 +8,7 @@ use continuous_batching::trace::{Seat, StepTrace};
 use continuous_batching::{Delivery, Event, FinishReason, SeqId, Status};
 use generation::candidates::visible;
 use lab::story::{Choice, Prediction, Story};
-use lab::term::Tone;
+use lab::term::{Tone, cut};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use training::TokenId;
@@ -70,7 +70,7 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let mut shown: BTreeMap<SeqId, &str> = BTreeMap::new();
     for ask in &asks {
         let id = engine.submit(&ask.prompt, ask.new_tokens);
-        let id = id.with_context(|| format!("the text {:?} of --prompt", ask.shown))?;
+        let id = id.with_context(|| format!("the text {:?} of --prompt", cut(&ask.shown, 40)))?;
         shown.insert(id, &ask.shown);
     }
     let num_texts = asks.len();

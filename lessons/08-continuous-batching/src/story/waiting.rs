@@ -159,8 +159,9 @@ fn claim(
         .map(|round| ms(&round.batches, 99.0, Times::written))
         .collect();
     let written = lab::race::quartiles(&written).median;
+    // Half as much again is still about threefold; beyond that it is another size of effect.
     let verdict = match ratio {
-        ratio if ratio >= 2.5 => Verdict::Holds,
+        ratio if (2.25..=4.5).contains(&ratio) => Verdict::Holds,
         ratio if ratio >= 1.3 => Verdict::Partly,
         _ => Verdict::NotHere,
     };
