@@ -1,0 +1,235 @@
+//! What several test files share.
+#![allow(dead_code)]
+
+use continuous_batching::engine::Choice;
+use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::{Delivery, EngineLimits, Event, FinishReason, SeqId};
+use generation::{Model, State};
+use kv_cache::cache::ContiguousCache;
+use layout::pool::Pool;
+use paged_cache::{PagedCache, Pages, Promise};
+use sampling::{CheckedParams, Sampler};
+use scheduling::policy::{Fcfs, Policy};
+use scheduling::simulate::Job;
+use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use training::TokenId;
+
+/// The trained model of the workbook.
+pub fn stories() -> Model {
+    Model::open("stories").unwrap()
+}
+
+/// A tiny model with random weights.
+pub fn fixture(name: &str) -> Model {
+    Model::open(fixtures::model(name).to_str().unwrap()).unwrap()
+}
+
+pub fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// Tokens that look random and are the same each time; never the first ones, which end texts.
+pub fn text(len: usize, seed: u32, vocab_size: usize) -> Vec<TokenId> {
+    let most = vocab_size as u32 - 10;
+    let token = |i: u32| 5 + (i * 97 + seed * 1009 + i * i * 31) % most;
+    (0..len as u32).map(|i| TokenId(token(i))).collect()
+}
+
+/// A machine for a real model.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    pub max_running: usize,
+    pub budget: usize,
+    pub chunk: usize,
+    pub num_blocks: usize,
+    pub block_size: usize,
+    pub preemption: Preemption,
+    pub host_tokens: usize,
+    pub prefix_cache: bool,
+    pub max_seq_len: usize,
+}
+
+impl Default for Setting {
+    /// Few rows, few blocks.
+    fn default() -> Setting {
+        Setting {
+            max_running: 6,
+            budget: 9,
+            chunk: 4,
+            num_blocks: 16,
+            block_size: 4,
+            preemption: Preemption::Recompute,
+            host_tokens: 0,
+            prefix_cache: true,
+            max_seq_len: 64,
+        }
+    }
+}
+
+pub type ModelEngine<'m> = Engine<ModelRunner<'m>, PagedCache>;
+
+pub fn engine<'m>(model: &'m Model, pool: &'m Pool, setting: Setting) -> ModelEngine<'m> {
+    engine_with(model, pool, setting, Box::new(Fcfs))
+}
+
+pub fn engine_with<'m>(
+    model: &'m Model,
+    pool: &'m Pool,
+    setting: Setting,
+    policy: Box<dyn Policy>,
+) -> ModelEngine<'m> {
+    let limits = EngineLimits::of_model(&model.config, setting.max_running);
+    let limits = StepLimits {
+        max_chunk_tokens: setting.chunk,
+        preemption: setting.preemption,
+        ..StepLimits::with_budget(limits, setting.budget)
+    };
+    let pages = Pages::new(setting.num_blocks, setting.block_size, setting.max_seq_len);
+    let pages = pages.promising(Promise::Known);
+    let pages = match setting.prefix_cache {
+        true => pages,
+        false => pages.without_prefix_cache(),
+    };
+    let cache = PagedCache::new(&model.config.llama, pages);
+    let runner = ModelRunner::new(model, pool, setting.budget, setting.max_seq_len);
+    Engine::new(
+        runner,
+        SwapSpace::new(cache, setting.host_tokens),
+        limits,
+        policy,
+    )
+}
+
+/// Nothing is held by anybody.
+#[track_caller]
+pub fn assert_empty(engine: &ModelEngine<'_>) {
+    assert_eq!(engine.memory.num_stored(), 0, "sequences in the host pool");
+    let pages = engine.memory.device().pages();
+    assert_eq!(pages.num_held(), 0, "blocks held");
+    assert_eq!(
+        pages.num_unpromised(),
+        pages.allocator().num_blocks(),
+        "promises left"
+    );
+}
+
+/// Lesson 06, one request at a time.
+pub struct Single<'m> {
+    model: &'m Model,
+    pool: Pool,
+}
+
+impl<'m> Single<'m> {
+    pub fn new(model: &'m Model) -> Single<'m> {
+        Single {
+            model,
+            pool: Pool::new(1),
+        }
+    }
+
+    /// The greedy answer and why it ends, for prompt and answer of at most `max_seq_len` tokens.
+    pub fn answer(
+        &self,
+        prompt: &[TokenId],
+        max_new_tokens: usize,
+        max_seq_len: usize,
+    ) -> (Vec<TokenId>, FinishReason) {
+        let mut state = State::new(&self.model.config, 0);
+        // Its last token needs no place.
+        let mut cache = ContiguousCache::new(&self.model.config.llama, max_seq_len - 1);
+        let run = kv_cache::session::generate(
+            self.model,
+            &mut state,
+            &mut cache,
+            &self.pool,
+            prompt,
+            max_new_tokens,
+            &mut |_| {},
+        );
+        let generation = run.unwrap().generation;
+        (generation.tokens, generation.finish_reason.into())
+    }
+
+    /// The answer drawn with these parameters: lesson 06's pass, lesson 09's sampler, nobody else there.
+    pub fn sampled(
+        &self,
+        prompt: &[TokenId],
+        max_new_tokens: usize,
+        max_seq_len: usize,
+        params: &CheckedParams,
+    ) -> Vec<TokenId> {
+        let (config, weights) = (&self.model.config, &self.model.weights);
+        let mut state = State::new(config, 0);
+        let mut cache = ContiguousCache::new(&config.llama, max_seq_len);
+        let (mut sampler, mut output) = (Sampler::new(), Vec::new());
+        let mut rows = prompt.to_vec();
+        while output.len() < max_new_tokens && prompt.len() + output.len() < max_seq_len {
+            let pass = kv_cache::forward::forward(
+                config, weights, &mut state, &mut cache, &self.pool, &rows,
+            );
+            let mut logits = pass.unwrap().to_vec();
+            let sampled = sampler.sample(params, prompt, &output, &mut logits);
+            let token = sampled.unwrap().token;
+            if config.eos_token_ids.contains(&token) {
+                break;
+            }
+            output.push(token);
+            rows = vec![token];
+        }
+        output
+    }
+}
+
+/// Takes all events: tokens and end of each request.
+#[derive(Debug, Default)]
+pub struct Listener {
+    pub tokens: BTreeMap<SeqId, Vec<TokenId>>,
+    pub ends: BTreeMap<SeqId, FinishReason>,
+}
+
+impl Listener {
+    pub fn take(&mut self, event: Event<'_>) -> Delivery {
+        match event {
+            Event::Token { id, token } => {
+                assert!(
+                    !self.ends.contains_key(&id),
+                    "a token of {id} after its end"
+                );
+                self.tokens.entry(id).or_default().push(token);
+            }
+            Event::Finished { id, reason, output } => {
+                let told = self.tokens.entry(id).or_default();
+                assert_eq!(told, output, "the output of {id} is what was told");
+                assert_eq!(self.ends.insert(id, reason), None, "{id} ended twice");
+            }
+        }
+        Delivery::Taken
+    }
+}
+
+/// A choice that notes for each request what it was shown of it: tokens of prompt and of output.
+pub fn watched(inner: Choice, seen: std::sync::mpsc::Sender<(SeqId, usize, usize)>) -> Choice {
+    let mut inner = inner;
+    Box::new(move |request, logits| {
+        let _ = seen.send((request.id, request.prompt.len(), request.output.len()));
+        inner(request, logits)
+    })
+}
+
+pub fn meta(tenant: u32, class: u8) -> Meta {
+    Meta {
+        tenant: TenantId(tenant),
+        class: Class(class),
+    }
+}
+
+pub fn job(at_ms: u64, class: u8, prompt_tokens: usize, new_tokens: usize) -> Job {
+    Job {
+        at: ms(at_ms),
+        meta: meta(0, class),
+        prompt_tokens,
+        new_tokens,
+    }
+}

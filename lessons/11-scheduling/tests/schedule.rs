@@ -1,0 +1,75 @@
+//! Who is computed when, as pictures, and what the figure reads.
+
+mod common;
+
+use common::{meta, ms};
+use continuous_batching::{Delivery, Event};
+use scheduling::policy::{Fcfs, Policy, Priority};
+use scheduling::simulate::{Setup, engine};
+use scheduling::trace::{StepTrace, picture};
+use scheduling::{Preemption, StepLimits};
+use training::TokenId;
+
+/// Requests of (class, prompt, new tokens), all there at the start.
+fn traced(
+    setup: &Setup,
+    policy: Box<dyn Policy>,
+    requests: &[(u8, usize, usize)],
+) -> Vec<StepTrace> {
+    let mut engine = engine(setup, policy);
+    engine.start_trace();
+    for (class, prompt, new) in requests {
+        let prompt = vec![TokenId(0); *prompt];
+        engine
+            .submit(ms(0), meta(0, *class), &prompt, *new)
+            .unwrap();
+    }
+    let mut now = 0;
+    while !engine.is_idle() {
+        engine
+            .step(ms(now), &mut |_: Event<'_>| Delivery::Taken)
+            .unwrap();
+        now += 10;
+    }
+    engine.trace().to_vec()
+}
+
+/// Budget 8, chunks of 6: a stream, a long prompt in parts, a short one beside it.
+#[test]
+fn streams_first_then_prompts_in_chunks() {
+    let setup = Setup::new(4, 64).with_budget(8, 6);
+    let trace = traced(&setup, Box::new(Fcfs), &[(0, 2, 6), (0, 15, 2), (0, 3, 3)]);
+    insta::assert_snapshot!(picture(&trace, 3));
+}
+
+/// Four blocks of 4. The least urgent and youngest goes, by recompute and by swap; the oldest stays, though it is of the lowest class.
+#[test]
+fn the_youngest_of_the_lowest_class_gives_way() {
+    let mut setup = Setup::new(3, 16).with_budget(8, 8);
+    (setup.block_size, setup.num_blocks, setup.host_tokens) = (4, 4, 64);
+    let requests = [(2, 3, 9), (1, 3, 5), (0, 3, 5)];
+    let forgotten = traced(&setup, Box::new(Priority), &requests);
+    insta::assert_snapshot!("by_recompute", picture(&forgotten, 3));
+    setup.limits.preemption = Preemption::Swap;
+    let copied = traced(&setup, Box::new(Priority), &requests);
+    insta::assert_snapshot!("by_swap", picture(&copied, 3));
+}
+
+#[test]
+fn a_trace_is_written_and_read_as_json() {
+    let setup = Setup::new(2, 64).with_budget(4, 4);
+    let trace = traced(&setup, Box::new(Fcfs), &[(1, 6, 1)]);
+    let written = serde_json::to_string_pretty(&trace).unwrap();
+    let read: Vec<StepTrace> = serde_json::from_str(&written).unwrap();
+    assert_eq!(read, trace);
+    insta::assert_snapshot!(written);
+}
+
+#[test]
+#[should_panic(
+    expected = "expected a budget of at least one row for each of 4 running requests, found 3"
+)]
+fn a_budget_below_one_row_each_is_our_own_slip() {
+    let setup = Setup::new(4, 64);
+    StepLimits::with_budget(setup.limits.engine, 3);
+}
