@@ -246,9 +246,9 @@ mod ex_06_1_memory {
     #[test]
     fn every_layer_has_keys_of_its_own() {
         expect(
-            "kv_bytes with one layer and with three: the second in units of the first",
-            kv_bytes(3, 2, 8, 10, 1, 2) / kv_bytes(1, 2, 8, 10, 1, 2),
-            3,
+            "kv_bytes(3, 2, 8, 10, 1, 2), three times kv_bytes(1, 2, 8, 10, 1, 2)",
+            kv_bytes(3, 2, 8, 10, 1, 2),
+            3 * kv_bytes(1, 2, 8, 10, 1, 2),
         );
     }
 

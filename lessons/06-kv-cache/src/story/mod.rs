@@ -1,5 +1,6 @@
 //! The experiment, told in steps.
 
+mod bars;
 mod cost;
 mod grow;
 mod kept;
@@ -7,11 +8,14 @@ mod opening;
 mod order;
 mod room;
 mod runs;
+mod shown;
+mod two_times;
 
 use generation::candidates::visible;
 use generation::{Model, State};
 use kv_cache::work::of_chunk;
 use lab::args::CommonArgs;
+use lab::race::RaceResult;
 use lab::story::{Choice, LessonInfo, Story};
 use layout::pool::Pool;
 use training::{LlamaConfig, TokenId};
@@ -91,9 +95,9 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     kept::ledger(&mut story, &mut scene)?;
     kept::memory(&mut story, &scene);
     cost::tokens(&mut story, &mut scene)?;
-    cost::two_times(&mut story, &mut scene)?;
+    two_times::two_times(&mut story, &mut scene)?;
     grow::concatenate(&mut story, &scene)?;
-    order::views(&mut story, &mut scene)?;
+    shown::views(&mut story, &mut scene)?;
     order::orders(&mut story, &scene)?;
     room::run_out(&mut story, &mut scene)?;
     story.say(
@@ -119,6 +123,13 @@ fn allocations(work: impl FnOnce()) -> u64 {
     let before = lab::alloc::snapshot().allocations;
     work();
     lab::alloc::snapshot().allocations - before
+}
+
+/// The larger spread of two entries, as a share of its median. Half of the rounds lie within it: a difference below it is none.
+fn noise_of(result: &RaceResult, names: [&str; 2]) -> f64 {
+    let entries = names.map(|name| result.entry(name));
+    let spreads = entries.iter().flatten().map(|e| e.spread / e.median);
+    spreads.fold(0.0, f64::max)
 }
 
 /// Tokens that mean nothing, spread over the vocabulary: for models without a tokenizer and for timing.

@@ -1,72 +1,20 @@
 //! The first minute: the text with lesson 05's growing bars, a prediction, and the same text with a cache.
 
+use super::bars::Bars;
 use super::{Scene, choice};
 use generation::limits::rows_of_naive_loop;
-use generation::text::TextStream;
 use kv_cache::work::rows_of_cached_loop;
 use kv_cache::{cache_for, session};
 use lab::number;
 use lab::story::{Choice, Prediction, Story};
-use lab::term::{self, Tone};
+use lab::term::Tone;
 use std::time::Instant;
-use training::TokenId;
-
-/// Tokens on one line, with one bar.
-const TOKENS_A_LINE: usize = 8;
-/// Columns for their text.
-const TEXT_COLUMNS: usize = 46;
-/// Most columns of a bar.
-const LONGEST_BAR: usize = 19;
 
 /// What lesson 05's loop took for each token, in seconds.
 pub struct Naive {
     token_seconds: Vec<f64>,
     /// Seconds behind a full bar.
     full_bar: f64,
-}
-
-/// Prints an answer in lines, each with a bar of the mean time of its tokens.
-struct Bars<'a> {
-    text: Option<TextStream<'a>>,
-    line: String,
-    times: Vec<f64>,
-    full_bar: f64,
-}
-
-impl Bars<'_> {
-    fn token(&mut self, story: &mut Story, token: TokenId, seconds: f64) {
-        let piece = match &mut self.text {
-            Some(text) => text.push(token).replace('\n', "↵"),
-            None => format!(" {}", token.0),
-        };
-        // A line does not begin with the blank between two words.
-        let piece = match self.times.is_empty() {
-            true => piece.trim_start(),
-            false => &piece,
-        };
-        if self.times.is_empty() {
-            story.print("   ");
-        }
-        story.print(piece);
-        self.line.push_str(piece);
-        self.times.push(seconds);
-        if self.times.len() == TOKENS_A_LINE {
-            self.end_line(story);
-        }
-    }
-
-    fn end_line(&mut self, story: &mut Story) {
-        if self.times.is_empty() {
-            return;
-        }
-        let seconds = self.times.iter().sum::<f64>() / self.times.len() as f64;
-        let bar = term::bar(seconds / self.full_bar, LONGEST_BAR);
-        let blanks = " ".repeat(TEXT_COLUMNS.saturating_sub(term::width(&self.line)) + 2);
-        let bar = story.paint(Tone::Accent, &bar);
-        story.print(format!("{blanks}{bar} {}\n", number::seconds(seconds)));
-        self.line.clear();
-        self.times.clear();
-    }
 }
 
 /// Streams lesson 05's answer, the bars growing with the text.
@@ -87,12 +35,7 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<Naive> {
         model.forward(&mut scene.state, pool, &rehearsal)?;
         full_bar = full_bar.min(started.elapsed().as_secs_f64());
     }
-    let mut bars = Bars {
-        text: model.tokenizer.as_ref().map(TextStream::continuing),
-        line: String::new(),
-        times: Vec::new(),
-        full_bar,
-    };
+    let mut bars = Bars::new(model, full_bar);
     let mut token_seconds = Vec::new();
     let mut last = Instant::now();
     let generation = model.generate(
@@ -244,12 +187,7 @@ fn stream_cached(story: &mut Story, scene: &mut Scene, naive: &Naive) -> anyhow:
     )?;
     drop(rehearsed);
     story.say("");
-    let mut bars = Bars {
-        text: model.tokenizer.as_ref().map(TextStream::continuing),
-        line: String::new(),
-        times: Vec::new(),
-        full_bar: naive.full_bar,
-    };
+    let mut bars = Bars::new(model, naive.full_bar);
     let mut token_seconds = Vec::new();
     let mut last = Instant::now();
     let timed = session::generate(
