@@ -1,133 +1,24 @@
-//! What joining and leaving is worth, by mix of lengths: counted in steps, then raced.
+//! The same by the clock: lesson 07's batches and the engine race on four kinds of traffic.
 
+use super::gain::{harmonic, steps_of};
 use super::load::{Job, Mix, longest, new_tokens, static_steps};
-use super::{SLOTS, Scene, SlotEngine, timeline};
+use super::{SLOTS, Scene, SlotEngine};
 use anyhow::Context;
-use continuous_batching::runner::NoModel;
-use continuous_batching::trace::StepTrace;
-use continuous_batching::{Delivery, Engine, EngineLimits, Event, Slots};
+use continuous_batching::{Delivery, Event};
 use lab::chart::Chart;
 use lab::race::{Race, RaceResult};
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
-use static_batching::workload::{Lengths, Pace, arrivals};
 use static_batching::{BatchState, Pad, generate_batch};
 use training::TokenId;
 
-/// Requests of a count: so many that the end of the queue does not show.
-const MANY: usize = 20_000;
 /// The gains that C1 claims, from the usual one to the largest; a tenth less is the same finding.
 const CLAIMED: (f64, f64) = (2.3, 5.0);
 /// Rounds of each race, and those with a large model.
 const ROUNDS: (usize, usize) = (3, 1);
 
-/// Steps of lesson 07 and of the engine for `count` requests of these lengths.
-fn steps_of(lengths: &Lengths, count: usize, seed: u64, slots: usize) -> (u64, u64) {
-    let requests = arrivals(seed, count, lengths, &Pace::AtOnce);
-    let pairs = requests.iter().map(|r| (r.prompt_tokens, r.new_tokens));
-    let batches = static_steps(pairs, slots).steps();
-    // No model is needed to see who sits where, and no prompt: one token stands for it.
-    let limits = EngineLimits {
-        max_running: slots,
-        max_new_tokens: usize::MAX,
-        max_seq_len: 1 << 20,
-        vocab_size: 1,
-        end_of_text: Vec::new(),
-    };
-    let mut engine = Engine::new(NoModel::new(1), Slots::new(slots, 1 << 20), limits);
-    for request in &requests {
-        let accepted = engine.submit(&[TokenId(0)], request.new_tokens);
-        accepted.expect("a token that this engine knows");
-    }
-    let done = engine.run(&mut |_| Delivery::Taken);
-    done.expect("nothing is computed, so nothing fails");
-    (batches, engine.num_steps())
-}
-
-/// The gain from lengths alone.
-pub fn counted(story: &mut Story, scene: &Scene, mixes: &[Mix]) {
-    story.step(
-        "Ask what the gain depends on",
-        "A static batch takes as many steps as its longest answer; where slots are refilled, the mean answer counts.",
-    );
-    let exponential = Lengths::exponential(16, 40.0, 100_000);
-    let gain_of = |lengths: &Lengths, slots: usize| {
-        let (batches, engine) = steps_of(lengths, MANY, scene.seed, slots);
-        batches as f64 / engine as f64
-    };
-    let at_eight = gain_of(&exponential, SLOTS);
-    let right = format!("about {at_eight:.1} times");
-    let because = format!(
-        "The mean longest of {SLOTS} over the mean of all. For exponential lengths that is 1 + 1/2 + … + 1/{SLOTS} = {:.2}; counted over {MANY} requests: {at_eight:.2}.",
-        harmonic(SLOTS)
-    );
-    story.predict(Prediction {
-        id: "gain",
-        question: &format!(
-            "Lengths of answers are exponential, many short and few long, and a batch holds {SLOTS}. How many times fewer steps does the engine take?"
-        ),
-        options: &[
-            Choice {
-                text: "the same: both have as many slots",
-                answer_to_wrong: Some("In a static batch most slots are done early and wait for the longest."),
-            },
-            Choice { text: &right, answer_to_wrong: None },
-            Choice {
-                text: "8 times",
-                answer_to_wrong: Some("That would need a static batch in which one slot works all the time and seven wait."),
-            },
-        ],
-        answer: 1,
-        because: &because,
-    });
-    let mut table = Table::new(&[
-        "lengths",
-        "batch",
-        "longest / mean",
-        "steps static",
-        "continuous",
-        "times",
-    ]);
-    let mut row = |name: &str, lengths: &Lengths, slots: usize, expected: Option<f64>| {
-        let (batches, engine) = steps_of(lengths, MANY, scene.seed, slots);
-        table.row([
-            name.to_owned(),
-            slots.to_string(),
-            expected.map_or(String::new(), |gain| format!("{gain:.2}")),
-            lab::number::grouped(batches),
-            lab::number::grouped(engine),
-            format!("{:.2}", batches as f64 / engine as f64),
-        ]);
-        batches as f64 / engine as f64
-    };
-    let mut gains = Vec::new();
-    for slots in [5, SLOTS, 32] {
-        gains.push((
-            slots,
-            row(
-                "exponential, mean 40",
-                &exponential,
-                slots,
-                Some(harmonic(slots)),
-            ),
-        ));
-    }
-    row("equal", &Lengths::equal(16, 40), SLOTS, Some(1.0));
-    for mix in mixes.iter().filter(|mix| mix.id != "exponential") {
-        row(mix.name, &mix.lengths, SLOTS, None);
-    }
-    story.table(&table);
-    story.values("exponential_gain", &gains);
-    story.say("No engine and no model is in these numbers, only lengths. With equal lengths there is nothing to gain.");
-}
-
-/// 1 + 1/2 + … + 1/n: the mean longest of n exponential lengths, in means.
-fn harmonic(n: usize) -> f64 {
-    (1..=n).map(|i| 1.0 / i as f64).sum()
-}
-
 /// Answers, in the order of the requests.
-type Answers = Vec<Vec<TokenId>>;
+pub type Answers = Vec<Vec<TokenId>>;
 
 /// All jobs in lesson 07's batches.
 fn run_static(scene: &Scene, state: &mut BatchState, jobs: &[Job]) -> anyhow::Result<Answers> {
@@ -155,7 +46,7 @@ fn run_static(scene: &Scene, state: &mut BatchState, jobs: &[Job]) -> anyhow::Re
 }
 
 /// All jobs through the engine.
-fn run_continuous(engine: &mut SlotEngine<'_>, jobs: &[Job]) -> anyhow::Result<Answers> {
+pub fn run_continuous(engine: &mut SlotEngine<'_>, jobs: &[Job]) -> anyhow::Result<Answers> {
     let mut first = None;
     for job in jobs {
         let id = engine.submit(&job.prompt, job.new_tokens)?;
@@ -303,97 +194,4 @@ fn claims(story: &mut Story, gains: &[(&str, f64)]) -> anyhow::Result<()> {
         note: &note,
     });
     Ok(())
-}
-
-/// The fill of the batch over time, static and continuous.
-pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<()> {
-    story.step(
-        "Watch the batch",
-        "Requests that move in each step, on the mix of three kinds: the area below both lines is the same, all tokens of all answers.",
-    );
-    let mix = mixes
-        .iter()
-        .find(|mix| mix.id == "mix")
-        .context("the mix of three kinds")?;
-    let mut engine = scene.engine(SLOTS, longest(&mix.jobs));
-    engine.start_trace();
-    run_continuous(&mut engine, &mix.jobs)?;
-    let lengths = mix
-        .jobs
-        .iter()
-        .map(|job| (job.prompt.len(), job.new_tokens));
-    let plan = static_steps(lengths, SLOTS);
-    let schedules = [
-        (
-            "static batches (07)",
-            timeline::running(&timeline::of_plan(&plan, SLOTS)),
-        ),
-        (
-            "continuous (08)",
-            timeline::running(&timeline::of_trace(engine.trace(), SLOTS)),
-        ),
-    ];
-    let mut chart = Chart::lines("fill", "Who moves in each step")
-        .x_label("step")
-        .y_label("requests that move")
-        .note(&format!(
-            "{} requests, 6 : 3 : 1, batch {SLOTS}",
-            mix.jobs.len()
-        ))
-        .y_range(0.0, SLOTS as f64 + 0.5);
-    for (name, running) in &schedules {
-        let mean = running.iter().sum::<usize>() as f64 / running.len().max(1) as f64;
-        story.show_as(
-            name,
-            mean,
-            format!(
-                "{} steps, {mean:.1} of {SLOTS} move in a step, {:.0} %",
-                running.len(),
-                100.0 * mean / SLOTS as f64
-            ),
-        );
-        chart = chart.series(name, stairs(running));
-    }
-    story.values(
-        "running",
-        schedules
-            .iter()
-            .map(|(_, running)| running)
-            .collect::<Vec<_>>(),
-    );
-    timeline::bars(story, &schedules);
-    let context = scene.model.config.llama.max_seq_len;
-    let share = share_of_slots(engine.trace(), context);
-    story.show_as(
-        "room that is used",
-        share,
-        format!(
-            "{:.1} % of {SLOTS} slots of {context} positions, the model's context",
-            100.0 * share
-        ),
-    );
-    story.chart(&chart)?;
-    Ok(())
-}
-
-/// Mean share of all slots that holds something, if each has `capacity` positions.
-fn share_of_slots(trace: &[StepTrace], capacity: usize) -> f64 {
-    let seats = trace.iter().flat_map(|step| &step.computed);
-    let held: usize = seats.map(|seat| seat.first_position + seat.rows).sum();
-    held as f64 / (trace.len() * SLOTS * capacity).max(1) as f64
-}
-
-/// A number for each step as a line with corners.
-fn stairs(running: &[usize]) -> Vec<(f64, f64)> {
-    let steps = running.iter().enumerate();
-    let mut points: Vec<(f64, f64)> = steps
-        .flat_map(|(step, running)| {
-            [
-                (step as f64, *running as f64),
-                (step as f64 + 1.0, *running as f64),
-            ]
-        })
-        .collect();
-    points.push((running.len() as f64, 0.0));
-    points
 }

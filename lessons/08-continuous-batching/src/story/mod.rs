@@ -2,7 +2,9 @@
 
 mod alone;
 mod columns;
+mod fill;
 mod first_token;
+mod gain;
 mod load;
 mod mixes;
 mod opening;
@@ -92,9 +94,9 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     step::four_requests(&mut story, &scene)?;
     step::one_batch(&mut story, &scene)?;
     let mixes = load::mixes(&scene);
-    mixes::counted(&mut story, &scene, &mixes);
+    gain::counted(&mut story, &scene, &mixes);
     let rate = mixes::raced(&mut story, &scene, &mixes)?;
-    mixes::fill(&mut story, &scene, &mixes)?;
+    fill::fill(&mut story, &scene, &mixes)?;
     let runs = waiting::short_ones(&mut story, &scene, rate)?;
     first_token::added(&mut story, &scene, &runs)?;
     alone::cross_talk(&mut story, &scene)?;
