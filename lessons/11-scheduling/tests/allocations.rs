@@ -18,15 +18,15 @@ fn submit(engine: &mut NumbersEngine, count: usize) {
     for i in 0..count {
         let meta = meta((i % 5) as u32, (i % 3) as u8);
         let prompt = vec![TokenId(0); 60];
-        engine.submit(ms(0), meta, &prompt, 40).unwrap();
+        engine.submit(ms(0), meta, &prompt, 120).unwrap();
     }
 }
 
-/// With 256 requests that run and 64 that wait, a step in which nobody joins allocates nothing: not while prompts are read in chunks, not while all decode, and
-/// not when requests end and leave. (Requests of the same lengths were there before, as tables of blocks grow with the longest.)
+/// With 256 requests that run and 64 that wait, a step in which nobody joins allocates nothing: not while prompts are read in chunks, not while all decode.
+/// (Requests of the same lengths were there before, as tables of blocks grow with the longest.)
 #[test]
 fn a_step_with_256_running_requests_allocates_nothing() {
-    let setup = Setup::new(RUNNING, 256).with_budget(512, 32);
+    let setup = Setup::new(RUNNING, 256).with_budget(512, 8);
     let mut engine = engine(&setup, Box::new(PriorityWithAgeing { step: ms(100) }));
     let mut on_event = |_: Event<'_>| Delivery::Taken;
     for _ in 0..2 {
@@ -41,12 +41,12 @@ fn a_step_with_256_running_requests_allocates_nothing() {
         let (before, stats) = (snapshot().allocations, engine.stats());
         engine.step(ms(0), &mut on_event).unwrap();
         let allocated = snapshot().allocations - before;
-        if engine.scheduler.joined().is_empty() && engine.queues.running.len() > 200 {
+        if engine.scheduler.joined().is_empty() && engine.queues.running.len() >= 64 {
             assert_eq!(allocated, 0, "step {}", stats.steps);
             quiet += 1;
             chunks += engine.stats().chunks - stats.chunks;
         }
     }
     assert!(quiet > 20, "{quiet} steps without anybody joining");
-    assert!(chunks > 20, "{chunks} chunks in them");
+    assert!(chunks > 100, "{chunks} chunks in them");
 }

@@ -42,17 +42,18 @@ fn streams_first_then_prompts_in_chunks() {
     insta::assert_snapshot!(picture(&trace, 3));
 }
 
-/// Four blocks of 4. The least urgent and youngest goes, by recompute and by swap; the oldest stays, though it is of the lowest class.
+/// Four blocks of 4, full after the prompts. The oldest grows first and stays, though it is of the lowest class; of the others 2 goes, which is less urgent than
+/// its neighbours, and then 3, the youngest. By recompute they come back with all they have, by swap with one row.
 #[test]
 fn the_youngest_of_the_lowest_class_gives_way() {
-    let mut setup = Setup::new(3, 16).with_budget(8, 8);
+    let mut setup = Setup::new(4, 16).with_budget(12, 12);
     (setup.block_size, setup.num_blocks, setup.host_tokens) = (4, 4, 64);
-    let requests = [(2, 3, 9), (1, 3, 5), (0, 3, 5)];
+    let requests = [(2, 3, 9), (0, 3, 5), (1, 3, 5), (0, 3, 5)];
     let forgotten = traced(&setup, Box::new(Priority), &requests);
-    insta::assert_snapshot!("by_recompute", picture(&forgotten, 3));
+    insta::assert_snapshot!("by_recompute", picture(&forgotten, 4));
     setup.limits.preemption = Preemption::Swap;
     let copied = traced(&setup, Box::new(Priority), &requests);
-    insta::assert_snapshot!("by_swap", picture(&copied, 3));
+    insta::assert_snapshot!("by_swap", picture(&copied, 4));
 }
 
 #[test]
