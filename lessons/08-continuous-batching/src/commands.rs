@@ -107,7 +107,7 @@ fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<St
     let stdin = std::io::stdin();
     if texts.is_empty() && !stdin.is_terminal() {
         for line in stdin.lock().lines() {
-            let line = line.context("reading texts from stdin")?;
+            let line = line.context("reading texts from stdin, expected UTF-8 with one a line")?;
             if !line.trim().is_empty() {
                 texts.push(line);
             }

@@ -8,7 +8,7 @@ use continuous_batching::runner::NoModel;
 use continuous_batching::slots::Slot;
 use continuous_batching::{
     Batch, Delivery, Engine, EngineError, EngineLimits, Event, FinishReason, Memory, Refusal,
-    Runner, SeqId, Slots, Status,
+    Request, Runner, SeqId, Slots, Status,
 };
 use generation::GenerateError;
 use std::error::Error;
@@ -292,6 +292,21 @@ fn never_more_run_than_may_run_and_a_free_slot_is_taken_in_the_next_step() {
         steps.iter().sum::<usize>(),
         (0..10).map(|i| 1 + i % 4).sum::<usize>()
     );
+}
+
+/// vllm#4182: only one of several end-of-text tokens is known, and a text that ends with another one goes on.
+#[test]
+fn any_of_the_end_of_text_tokens_ends_a_request() {
+    let path = fixtures::model("some-kv-tied-bf16");
+    let mut config = loading::open(path.to_str().unwrap()).unwrap().config;
+    config.eos_token_ids = vec![TokenId(2), TokenId(5)];
+    let limits = EngineLimits::of_model(&config, 1);
+    for (token, ends) in [(2, true), (4, false), (5, true)] {
+        let mut request = Request::new(SeqId(0), &[TokenId(1)], 9, 16);
+        let told = request.accept(TokenId(token), &limits);
+        assert_eq!(told, (!ends).then_some(TokenId(token)), "token {token}");
+        assert_eq!(request.is_finished(), ends, "token {token}");
+    }
 }
 
 /// A runner that fails whenever it is told to.

@@ -5,9 +5,13 @@ mod common;
 use common::{Listener, engine, stories};
 use continuous_batching::text::TextStreams;
 use continuous_batching::{Delivery, Event, FinishReason, SeqId};
+use generation::Model;
 use generation::text::decode_continuation;
 use layout::pool::Pool;
+use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use training::TokenId;
 
 /// The pieces of each request add up to the one-shot decode of its output, however many stream at once.
 #[test]
@@ -45,6 +49,41 @@ fn the_pieces_of_each_request_add_up_to_its_text() {
             decode_continuation(tokenizer, tokens),
             "request {id}"
         );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// The same for any tokens, characters in pieces and bytes that are none among them, in any order of the requests.
+    #[test]
+    fn whatever_tokens_come_the_pieces_add_up_to_the_one_shot_text(
+        tokens in prop::collection::vec((0u64..4, any::<prop::sample::Index>()), 0..120),
+    ) {
+        static MODEL: OnceLock<Model> = OnceLock::new();
+        let model = MODEL.get_or_init(stories);
+        let tokenizer = model.tokenizer().unwrap();
+        let mut outputs: [Vec<TokenId>; 4] = Default::default();
+        let mut texts: [String; 4] = Default::default();
+        let mut streams = TextStreams::new(tokenizer);
+        let mut take = |event: &Event<'_>| {
+            streams.push(event, &mut |id, piece| {
+                texts[id.0 as usize].push_str(piece);
+                Delivery::Taken
+            })
+        };
+        for (id, index) in &tokens {
+            let token = TokenId(index.index(tokenizer.vocab_size()) as u32);
+            outputs[*id as usize].push(token);
+            let _ = take(&Event::Token { id: SeqId(*id), token });
+        }
+        for (id, output) in outputs.iter().enumerate() {
+            let (id, reason) = (SeqId(id as u64), FinishReason::Length);
+            let _ = take(&Event::Finished { id, reason, output });
+        }
+        for (text, output) in texts.iter().zip(&outputs) {
+            prop_assert_eq!(text, &decode_continuation(tokenizer, output));
+        }
     }
 }
 

@@ -28,7 +28,12 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     let jobs = jobs(
         scene,
-        &arrivals(scene.seed + 100, REQUESTS, &three_kinds(), &Pace::AtOnce),
+        &arrivals(
+            scene.seed.wrapping_add(100),
+            REQUESTS,
+            &three_kinds(),
+            &Pace::AtOnce,
+        ),
     );
     let ended = together(scene, &jobs)?;
     let mut equal = 0;

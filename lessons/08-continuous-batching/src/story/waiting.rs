@@ -107,7 +107,7 @@ pub fn short_ones(
         // Round 0 is the warm-up: shorter, and not kept.
         let count = if round == 0 { count / 4 } else { count };
         let pace = Pace::Poisson { per_second: rate };
-        let stream = arrivals(scene.seed + round, count, &three_kinds(), &pace);
+        let stream = arrivals(scene.seed.wrapping_add(round), count, &three_kinds(), &pace);
         let done = one_round(scene, &stream)?;
         if round > 0 {
             rounds.push(done);
