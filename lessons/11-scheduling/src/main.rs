@@ -1,3 +1,34 @@
-//! Lesson 11.
+//! Lesson 11: the story.
+//!
+//! ```text
+//! cargo run -p lesson11
+//! cargo run -p lesson11 -- --model random:15m
+//! ```
 
-fn main() {}
+mod story;
+
+use clap::Parser;
+use lab::args::CommonArgs;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
+
+/// Whose turn is it? A budget for each step, an order of one's choice, and memory that can be taken back.
+#[derive(Parser)]
+#[command(name = "lesson11", version)]
+struct Args {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match story::tell(&args.common) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

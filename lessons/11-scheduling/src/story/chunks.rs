@@ -1,0 +1,291 @@
+//! A budget for each step, and what chunks do to those who wait: counted, then measured.
+
+use super::stall::{self, BEFORE, Seen};
+use super::world::in_ms;
+use super::{Scene, opening};
+use anyhow::Context;
+use continuous_batching::{Delivery, Event};
+use lab::chart::Chart;
+use lab::race::{Better, RaceEntry, RaceResult, quartiles};
+use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::term::{self, Tone};
+use scheduling::Meta;
+use scheduling::policy::Fcfs;
+use scheduling::simulate::{Setup, engine};
+use scheduling::step_cost::StepCost;
+use scheduling::trace::StepTrace;
+use std::time::Duration;
+use training::TokenId;
+
+/// Rounds, and those with a large model.
+const ROUNDS: (usize, usize) = (5, 2);
+/// Lesson 08's engine.
+const BEFORE_NAME: &str = "whole, lesson 08";
+
+/// A step's rows as letters: `A` a row of the first request, `·` room in the budget.
+fn letters(step: &StepTrace, budget: usize) -> String {
+    let mut line: String = (step.computed.iter())
+        .flat_map(|share| {
+            let letter = char::from(b'A' + share.id.0 as u8);
+            std::iter::repeat_n(letter, share.rows)
+        })
+        .collect();
+    line.extend(std::iter::repeat_n(
+        '·',
+        budget.saturating_sub(step.num_rows()),
+    ));
+    line
+}
+
+/// Five requests in steps of 16 rows, drawn.
+pub fn packed(story: &mut Story) -> anyhow::Result<()> {
+    const BUDGET: usize = 16;
+    story.step(
+        "Fill a budget",
+        "Every step may have so many rows. Whoever writes a text gets one first; prompts share what is left, each at most a chunk.",
+    );
+    let setup = Setup::new(5, 128).with_budget(BUDGET, 8);
+    let mut engine = engine(&setup, Box::new(Fcfs));
+    engine.start_trace();
+    let requests = [
+        ("A", 2, 9),
+        ("B", 2, 9),
+        ("C", 30, 4),
+        ("D", 6, 6),
+        ("E", 4, 5),
+    ];
+    for (_, prompt, new) in requests {
+        engine.submit(
+            Duration::ZERO,
+            Meta::default(),
+            &vec![TokenId(0); prompt],
+            new,
+        )?;
+    }
+    while !engine.is_idle() {
+        engine.step(Duration::ZERO, &mut |_: Event<'_>| Delivery::Taken)?;
+    }
+    let list: Vec<String> = (requests.iter())
+        .map(|(name, prompt, new)| format!("{name} {prompt} → {new}"))
+        .collect();
+    story.say(format!(
+        "Prompt → answer: {}. Budget {BUDGET}, chunks of 8.",
+        list.join(", ")
+    ));
+    story.say("");
+    for step in engine.trace() {
+        let line = story.paint(Tone::Accent, &letters(step, BUDGET));
+        let ends: String = (step.finished.iter())
+            .map(|(id, _)| format!(" {} ends", char::from(b'A' + id.0 as u8)))
+            .collect();
+        story.print(format!("   step {:>2}  {line} {ends}\n", step.step + 1));
+    }
+    story.values("trace", engine.trace());
+    story.say("C is read in four parts. D and E came after it and do not wait for its end, and A and B get a token in every step.");
+    priced(story);
+    Ok(())
+}
+
+/// What the same rows cost in more steps.
+fn priced(story: &mut Story) {
+    let cost = StepCost {
+        per_pair: Duration::ZERO,
+        ..StepCost::default()
+    };
+    let (whole, chunk) = (cost.of_counts(513, 0), cost.of_counts(65, 0));
+    let because = format!(
+        "Whole: 513 rows and one reading of the weights, {:.0} ms with this cost of a step. In chunks: 8 readings and 520 rows, {:.0} ms. But the stream has eight tokens in \
+         that time, each after {:.0} ms.",
+        in_ms(whole),
+        8.0 * in_ms(chunk),
+        in_ms(chunk)
+    );
+    story.predict(Prediction {
+        id: "chunk-cost",
+        question: "A prompt of 512 is read beside one stream, whole in one step or in 8 chunks of 64. A step costs 6 ms and an eighth of a millisecond a row. Which takes less time in all?",
+        options: &[
+            Choice { text: "the chunks", answer_to_wrong: Some("That is the idea that chunking adds throughput. Each chunk is a quick step, but the weights are read for each of them.") },
+            Choice { text: "whole", answer_to_wrong: None },
+            Choice { text: "the same: the rows are the same", answer_to_wrong: Some("The rows are, but not the readings of the weights: eight instead of one.") },
+        ],
+        answer: 1,
+        because: &because,
+    });
+    story.values("whole_ms", in_ms(whole));
+    story.values("eight_chunks_ms", 8.0 * in_ms(chunk));
+}
+
+/// A contender: its name and all its rounds.
+struct Runs {
+    name: String,
+    rounds: Vec<Seen>,
+}
+
+impl Runs {
+    /// One number of each round.
+    fn samples(&self, number: impl Fn(&Seen) -> f64) -> Vec<f64> {
+        self.rounds.iter().map(number).collect()
+    }
+
+    /// Median over the rounds of the time before each token.
+    fn gaps(&self) -> Vec<f64> {
+        let of_round: Vec<Vec<Duration>> = self.rounds.iter().map(Seen::gaps).collect();
+        (0..of_round[0].len())
+            .map(|token| {
+                let gaps: Vec<f64> = of_round.iter().map(|gaps| in_ms(gaps[token])).collect();
+                quartiles(&gaps).median
+            })
+            .collect()
+    }
+}
+
+/// Q2: the time of each token of a stream while a long prompt is read whole and in chunks.
+pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    let long = stall::long_prompt(scene).len();
+    story.step(
+        "Watch a stream while a long prompt is read",
+        "The real model: a stream, and after its first tokens a prompt that nearly fills the context. Lesson 08's engine is the baseline.",
+    );
+    story.show("tokens of the prompt", long);
+    let prompt = opening::prompt(scene)?;
+    let chunks = [usize::MAX, 256, 64];
+    let name = |chunk: usize| match chunk {
+        usize::MAX => "whole".to_owned(),
+        chunk => format!("chunks of {chunk}"),
+    };
+    let mut runs = vec![Runs {
+        name: BEFORE_NAME.into(),
+        rounds: Vec::new(),
+    }];
+    runs.extend(chunks.map(|chunk| Runs {
+        name: name(chunk),
+        rounds: Vec::new(),
+    }));
+    let rounds = if scene.is_large() { ROUNDS.1 } else { ROUNDS.0 };
+    let bar = story.progress(rounds as u64 + 1, "rounds");
+    for round in 0..=rounds {
+        let mut seen = vec![stall::before(scene, &prompt)?];
+        for chunk in chunks {
+            seen.push(stall::in_chunks(scene, &prompt, chunk)?);
+        }
+        anyhow::ensure!(
+            seen.iter().all(|other| other.tokens == seen[0].tokens),
+            "chunks changed a token"
+        );
+        // Round 0 is the warm-up.
+        if round > 0 {
+            for (runs, seen) in runs.iter_mut().zip(seen) {
+                runs.rounds.push(seen);
+            }
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    drawn(story, &runs);
+    let gap = race(
+        "stall",
+        "Longest time before a token of the stream",
+        &runs,
+        |seen| in_ms(seen.longest()),
+    );
+    story.race_result(&gap);
+    let first = race(
+        "long-ttft",
+        "First token of the long prompt",
+        &runs,
+        |seen| in_ms(seen.long_at - seen.came),
+    );
+    story.race_result(&first);
+    claim(story, &runs, &gap, &first)?;
+    let chart = (runs.iter()).fold(
+        Chart::lines("inter-token", "A stream while a long prompt is read")
+            .x_label("token of the stream")
+            .y_label("ms before it")
+            .log_y()
+            .note(&format!(
+                "a prompt of {long} tokens comes after token {BEFORE}; model {}",
+                scene.model.name
+            )),
+        |chart, runs| {
+            let points = (2..)
+                .zip(runs.gaps())
+                .map(|(token, ms)| (f64::from(token), ms));
+            chart.series(&runs.name, points.collect())
+        },
+    );
+    story.chart(&chart)?;
+    Ok(())
+}
+
+fn race(id: &str, title: &str, runs: &[Runs], number: fn(&Seen) -> f64) -> RaceResult {
+    let entry = |runs: &Runs| RaceEntry::from_samples(&runs.name, None, runs.samples(number));
+    RaceResult {
+        id: id.into(),
+        title: title.into(),
+        unit: "ms".into(),
+        better: Better::Lower,
+        baseline: BEFORE_NAME.into(),
+        entries: runs.iter().map(entry).collect(),
+    }
+}
+
+/// The gaps over time, a column a token.
+fn drawn(story: &mut Story, runs: &[Runs]) {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = (runs.iter().flat_map(Runs::gaps)).fold(0.0, f64::max);
+    let least = (runs.iter().flat_map(Runs::gaps)).fold(f64::MAX, f64::min);
+    story.say("");
+    for runs in runs {
+        let column = |ms: &f64| {
+            // Logarithmic: the stall is many times a quiet step.
+            let share = (ms / least).ln() / (most / least).ln().max(1e-9);
+            let height = (share * 7.0).round().clamp(0.0, 7.0);
+            HEIGHTS[height as usize]
+        };
+        let line: String = runs.gaps().iter().map(column).collect();
+        let line = story.paint(Tone::Accent, &line);
+        story.print(format!("   {} {line}\n", term::pad(&runs.name, 18)));
+    }
+    story.say_as(
+        Tone::Dim,
+        "A column is a token of the stream, its height the logarithm of the time before it.",
+    );
+}
+
+fn claim(
+    story: &mut Story,
+    runs: &[Runs],
+    gap: &RaceResult,
+    first: &RaceResult,
+) -> anyhow::Result<()> {
+    let median = |race: &RaceResult, name: &str| -> anyhow::Result<f64> {
+        let entry = race.entries.iter().find(|entry| entry.name == name);
+        Ok(entry.context("an entry of each contender")?.median)
+    };
+    let quiet: Vec<f64> = runs
+        .iter()
+        .flat_map(|runs| runs.gaps().into_iter().take(BEFORE - 1))
+        .collect();
+    let quiet = quartiles(&quiet).median;
+    let (whole, small) = (median(gap, BEFORE_NAME)?, median(gap, "chunks of 64")?);
+    let (long_whole, long_small) = (median(first, BEFORE_NAME)?, median(first, "chunks of 64")?);
+    let verdict = match (small / quiet, whole / small) {
+        (flat, _) if flat <= 1.5 => Verdict::Holds,
+        (_, shrinks) if shrinks >= 2.0 => Verdict::Partly,
+        _ => Verdict::NotHere,
+    };
+    let note = format!(
+        "A token takes {quiet:.1} ms when nothing arrives, {whole:.1} ms at most when the prompt is read whole, {small:.1} ms in chunks of 64: the stall is spread over \
+         many tokens, each {:.1} times as long as a quiet one. The long prompt itself has its first token after {long_small:.0} ms instead of {long_whole:.0}.",
+        small / quiet
+    );
+    story.claim(Claim {
+        id: "Q2",
+        claimed: "Chunked prefill keeps decode latency flat when a long prompt arrives",
+        value: whole / small,
+        unit: "times shorter at worst",
+        verdict,
+        note: &note,
+    });
+    Ok(())
+}

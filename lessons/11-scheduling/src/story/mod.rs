@@ -1,0 +1,118 @@
+//! The experiment, told in steps.
+
+mod blocking;
+mod chunks;
+mod load;
+mod opening;
+mod policies;
+mod sent_back;
+mod stall;
+mod starving;
+mod world;
+
+use continuous_batching::EngineLimits;
+use continuous_batching::model_runner::ModelRunner;
+use generation::Model;
+use lab::args::CommonArgs;
+use lab::story::{LessonInfo, Story};
+use layout::pool::Pool;
+use paged_cache::{PagedCache, Pages, Promise};
+use scheduling::policy::Fcfs;
+use scheduling::{Engine, Preemption, StepLimits, SwapSpace};
+use training::TokenId;
+
+const INFO: LessonInfo = LessonInfo {
+    number: "11",
+    title: "Scheduling",
+    question: "Whose turn is it?",
+    folder: "11-scheduling",
+};
+
+/// Weights of more bytes than this make a step so long that the races are cut.
+const LARGE: u64 = 100 << 20;
+/// Positions of a block.
+const BLOCK_SIZE: usize = 16;
+
+/// What all steps share.
+struct Scene {
+    model: Model,
+    pool: Pool,
+    seed: u64,
+    prompt: Option<String>,
+}
+
+/// This lesson's engine in front of a model.
+type BlockEngine<'a> = Engine<ModelRunner<'a>, PagedCache>;
+
+/// What an engine of the story may use.
+struct Means {
+    max_running: usize,
+    chunk: usize,
+    num_blocks: usize,
+    preemption: Preemption,
+}
+
+impl Scene {
+    /// Tokens of one request at most.
+    fn context(&self) -> usize {
+        self.model.config.llama.max_seq_len.min(1024)
+    }
+
+    /// An engine that serves in the order of arrival. Nothing is found by its content, so that every run has the same work.
+    fn engine(&self, means: &Means) -> BlockEngine<'_> {
+        let limits = EngineLimits::of_model(&self.model.config, means.max_running);
+        let limits = StepLimits {
+            max_chunk_tokens: means.chunk,
+            preemption: means.preemption,
+            ..StepLimits::whole_prompts(limits)
+        };
+        let pages = Pages::new(means.num_blocks, BLOCK_SIZE, self.context());
+        let pages = pages.without_prefix_cache().promising(Promise::Known);
+        let cache = PagedCache::new(&self.model.config.llama, pages);
+        let memory = SwapSpace::new(cache, 4 * means.num_blocks * BLOCK_SIZE);
+        let runner = ModelRunner::new(&self.model, &self.pool, means.max_running, self.context());
+        Engine::new(runner, memory, limits, Box::new(Fcfs))
+    }
+
+    /// Whether steps are long: then the races have fewer rounds, and say so.
+    fn is_large(&self) -> bool {
+        self.model.weights.bytes_per_pass() > LARGE
+    }
+
+    /// Tokens that mean nothing, different for each `request`.
+    fn made_up_tokens(&self, request: usize, len: usize) -> Vec<TokenId> {
+        let vocab_size = self.model.config.llama.vocab_size;
+        let token = |i: usize| TokenId(((i * 7919 + request * 104_729 + 101) % vocab_size) as u32);
+        (0..len).map(token).collect()
+    }
+}
+
+/// Tells the lesson.
+pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
+    let mut story = Story::begin(INFO, args);
+    let mut model = Model::open(&args.model)?;
+    story.model(&model.name);
+    // Lengths are given, not found: no token ends a text.
+    model.config.eos_token_ids.clear();
+    let scene = Scene {
+        model,
+        pool: Pool::new(args.threads()),
+        seed: args.seed,
+        prompt: args.prompt.clone(),
+    };
+    opening::two_streams(&mut story, &scene)?;
+    opening::recall(&mut story);
+    chunks::packed(&mut story)?;
+    chunks::measured(&mut story, &scene)?;
+    sent_back::text(&mut story)?;
+    sent_back::raced(&mut story, &scene)?;
+    starving::by_class(&mut story, &scene)?;
+    blocking::by_one(&mut story, &scene)?;
+    load::sweep(&mut story, &scene)?;
+    policies::compared(&mut story, &scene)?;
+    story.say(
+        "Nothing in this lesson made the machine faster. It decided who waits, for how long, and who pays when memory is gone. The next lessons make the step itself \
+         cheaper: first by storing the weights in fewer bytes.",
+    );
+    story.finish()
+}

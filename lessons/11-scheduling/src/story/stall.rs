@@ -1,0 +1,129 @@
+//! A stream that writes while a long prompt arrives: the time of each of its tokens, on the real model.
+
+use super::{BLOCK_SIZE, Means, Scene};
+use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::{Delivery, EngineLimits, Event, SeqId, SlotCache};
+use scheduling::{Meta, Preemption};
+use std::time::{Duration, Instant};
+use training::TokenId;
+
+/// Tokens of the stream before the long prompt comes.
+pub const BEFORE: usize = 8;
+/// Tokens of the stream in all.
+pub const TOKENS: usize = 32;
+
+/// What was seen of the stream.
+pub struct Seen {
+    /// Its tokens.
+    pub tokens: Vec<TokenId>,
+    /// When each of them came, since the start.
+    pub at: Vec<Duration>,
+    /// When the long prompt had its first token.
+    pub long_at: Duration,
+    /// When it was submitted.
+    pub came: Duration,
+}
+
+impl Seen {
+    /// Time before each token but the first.
+    pub fn gaps(&self) -> Vec<Duration> {
+        self.at.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// The longest of these from the arrival of the long prompt on.
+    pub fn longest(&self) -> Duration {
+        (self.gaps().into_iter().skip(BEFORE - 1).max()).unwrap_or_default()
+    }
+}
+
+/// Tokens of the long prompt: what the context holds besides its answer.
+pub fn long_prompt(scene: &Scene) -> Vec<TokenId> {
+    scene.made_up_tokens(5, scene.context() - 8)
+}
+
+/// An engine as this experiment sees it.
+trait Steps {
+    fn submit(&mut self, prompt: &[TokenId], new_tokens: usize) -> anyhow::Result<SeqId>;
+    fn step(&mut self, heard: &mut Vec<(SeqId, TokenId)>) -> anyhow::Result<()>;
+}
+
+/// Notes tokens.
+fn taker(heard: &mut Vec<(SeqId, TokenId)>) -> impl FnMut(Event<'_>) -> Delivery {
+    |event| {
+        if let Event::Token { id, token } = event {
+            heard.push((id, token));
+        }
+        Delivery::Taken
+    }
+}
+
+impl Steps for super::BlockEngine<'_> {
+    fn submit(&mut self, prompt: &[TokenId], new_tokens: usize) -> anyhow::Result<SeqId> {
+        Ok(self.submit(Duration::ZERO, Meta::default(), prompt, new_tokens)?)
+    }
+
+    fn step(&mut self, heard: &mut Vec<(SeqId, TokenId)>) -> anyhow::Result<()> {
+        Ok(self.step(Duration::ZERO, &mut taker(heard))?)
+    }
+}
+
+impl Steps for continuous_batching::Engine<ModelRunner<'_>, SlotCache> {
+    fn submit(&mut self, prompt: &[TokenId], new_tokens: usize) -> anyhow::Result<SeqId> {
+        Ok(self.submit(prompt, new_tokens)?)
+    }
+
+    fn step(&mut self, heard: &mut Vec<(SeqId, TokenId)>) -> anyhow::Result<()> {
+        self.step(&mut taker(heard))?;
+        Ok(())
+    }
+}
+
+/// Lesson 08's engine.
+pub fn before(scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<Seen> {
+    let limits = EngineLimits::of_model(&scene.model.config, 2);
+    let cache = SlotCache::new(&scene.model.config.llama, 2, scene.context());
+    let runner = ModelRunner::new(&scene.model, &scene.pool, 2, scene.context());
+    let engine = continuous_batching::Engine::new(runner, cache, limits);
+    watch(scene, engine, prompt)
+}
+
+/// This lesson's, with chunks of at most so many rows.
+pub fn in_chunks(scene: &Scene, prompt: &[TokenId], chunk: usize) -> anyhow::Result<Seen> {
+    let engine = scene.engine(&Means {
+        max_running: 2,
+        chunk,
+        num_blocks: 2 * scene.context().div_ceil(BLOCK_SIZE),
+        preemption: Preemption::Recompute,
+    });
+    watch(scene, engine, prompt)
+}
+
+fn watch(scene: &Scene, mut engine: impl Steps, prompt: &[TokenId]) -> anyhow::Result<Seen> {
+    let long = long_prompt(scene);
+    let stream = engine.submit(prompt, TOKENS)?;
+    let (begun, mut heard) = (Instant::now(), Vec::new());
+    let mut seen = Seen {
+        tokens: Vec::new(),
+        at: Vec::new(),
+        long_at: Duration::ZERO,
+        came: Duration::ZERO,
+    };
+    while seen.tokens.len() < TOKENS || seen.long_at.is_zero() {
+        if seen.tokens.len() == BEFORE && seen.came.is_zero() {
+            engine.submit(&long, 1)?;
+            seen.came = begun.elapsed();
+        }
+        heard.clear();
+        engine.step(&mut heard)?;
+        let now = begun.elapsed();
+        for (id, token) in &heard {
+            if *id == stream {
+                seen.tokens.push(*token);
+                seen.at.push(now);
+            } else {
+                seen.long_at = now;
+            }
+        }
+    }
+    Ok(seen)
+}
