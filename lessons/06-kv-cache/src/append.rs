@@ -9,7 +9,7 @@ use crate::place::Strides;
 /// a row, allocates nothing.
 ///
 /// # Panics
-/// If a position does not fit into `k` or `v`.
+/// If `qkv` is not a number of whole rows, or a position does not fit into `k` or `v`.
 pub fn append_rows(
     qkv: &[f32],
     num_heads: usize,
@@ -21,7 +21,8 @@ pub fn append_rows(
     v: &mut [f32],
 ) {
     let (q_size, kv_size) = (num_heads * head_dim, num_kv_heads * head_dim);
-    assert!(qkv.len().is_multiple_of(q_size + 2 * kv_size));
+    let width = q_size + 2 * kv_size;
+    assert!(qkv.len().is_multiple_of(width), "whole rows of {width}");
     // ANCHOR: ex_06_2
     for (row, qkv) in qkv.chunks_exact(q_size + 2 * kv_size).enumerate() {
         let (keys, values) = qkv[q_size..].split_at(kv_size);

@@ -194,8 +194,8 @@ fn claim(story: &mut Story, gains: &[(usize, f64)]) {
     };
     // From one length to the next a busy machine may hide it; from the shortest to the longest it must show.
     let grows = gains.len() > 1 && gains[gains.len() - 1].1 > 1.2 * gains[0].1;
-    // Twice the claimed figure is another machine; more is another size of effect.
-    let verdict = match ((2.0..=6.0).contains(&faster), grows) {
+    // Half as much again as the claimed 3 is another machine; more is another size of effect.
+    let verdict = match ((2.0..=4.5).contains(&faster), grows) {
         (true, true) => Verdict::Holds,
         (false, false) if faster < 2.0 => Verdict::NotHere,
         _ => Verdict::Partly,
