@@ -95,12 +95,12 @@ pub fn by_one(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     });
     let jobs = jobs(scene.seed);
     let mut table = Table::new(&[
-        "short ones, ms to first token",
+        "short ones, ms",
         "P50",
         "P99",
         "memory short: P50",
         "P99",
-        "long ones, worst",
+        "long ones",
     ]);
     let mut tails = Vec::new();
     for (name, is_chunked, policy) in WAYS {
@@ -125,7 +125,7 @@ pub fn by_one(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         tails.push((name, pair));
     }
     story.table(&table);
-    story.say("An order alone can not cut a step that is under way; chunks can not move anybody in the queue. Each helps against one of the two.");
+    story.say("Times to the first token; of long ones the longest. An order alone can not cut a step that is under way; chunks can not move anybody in the queue. Each helps against one of the two.");
     claim(story, &tails);
     let chart = tails.iter().fold(
         Chart::bars("blocking", "P99 of short ones, until the first token")

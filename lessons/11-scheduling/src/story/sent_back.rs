@@ -129,8 +129,8 @@ pub fn raced(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.say(format!(
         "All answers are the same in all three. With memory for half of them, recompute takes {:.2} times as long and swap {:.2} times. Most of that is neither rows nor \
          copies: fewer run at a time, so there are more steps.",
-        result.ratio("recompute", "enough memory"),
-        result.ratio("swap", "enough memory"),
+        result.ratio("enough memory", "recompute"),
+        result.ratio("enough memory", "swap"),
     ));
     Ok(())
 }

@@ -70,8 +70,8 @@ pub fn code() -> Lengths {
     }
 }
 
-/// Requests of these lengths at a mean rate, in groups of `burst` at once. Tenant 0 sends seven in ten, tenants 1 to 3 one each; prompts of more than a
-/// short one's length are less urgent.
+/// Requests of these lengths at a mean rate, in groups of `burst` at once. Tenant 0 sends 55 in a hundred, tenants 1 to 3 send 15 each; prompts of more
+/// than a short one's length are less urgent.
 pub fn jobs(seed: u64, count: usize, lengths: &Lengths, per_second: f64, burst: usize) -> Vec<Job> {
     let pace = Pace::Poisson {
         per_second: per_second / burst as f64,
@@ -84,7 +84,7 @@ pub fn jobs(seed: u64, count: usize, lengths: &Lengths, per_second: f64, burst: 
             Job {
                 at: groups[index / burst].at,
                 meta: Meta {
-                    tenant: TenantId(((tenant - 0.6).max(0.0) * 10.0) as u32),
+                    tenant: TenantId(((tenant - 0.4).max(0.0) / 0.15) as u32),
                     class: Class(u8::from(prompt_tokens > SHORT.0)),
                 },
                 prompt_tokens,
