@@ -184,7 +184,7 @@ fn claim(
         left(scene, rows, at(2.0, 0.9))?,
     );
     let times = high.kept / low.kept;
-    story.values("kept_at_0.9_by_temperature", [low.kept, high.kept]);
+    story.values("kept_by_temperature", [low.kept, high.kept]);
     let verdict = match (times > 1.5, as_stable.is_some()) {
         (true, true) => Verdict::Holds,
         (false, false) => Verdict::NotHere,

@@ -74,7 +74,7 @@ pub fn by_top_p(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Resul
         because: &because,
     });
     story.table(&table);
-    story.values("kept_at_0.9", [fewest, middle, most]);
+    story.values("kept_at_nine_tenths", [fewest, middle, most]);
     story.say("The token that crosses the border is kept: so at least one always is, and together they have p or a little more.");
     Ok(())
 }
