@@ -167,12 +167,20 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     ///
     /// # Errors
     /// Those of [`Engine::step`].
+    ///
+    /// # Panics
+    /// If requests wait, nobody runs and nobody joins: it would go on for ever. That is a bug of who decides or of the memory.
     pub fn run(
         &mut self,
         on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
     ) -> Result<(), EngineError> {
         while !self.is_idle() {
-            self.step(on_event)?;
+            let report = self.step(on_event)?;
+            assert!(
+                report.rows > 0 || self.is_idle(),
+                "nothing was computed and {} requests wait: nobody will ever join",
+                self.queues.waiting.len()
+            );
         }
         Ok(())
     }

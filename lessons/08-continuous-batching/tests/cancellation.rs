@@ -7,8 +7,8 @@ use continuous_batching::oracle::play::Interrupted;
 use continuous_batching::runner::NoModel;
 use continuous_batching::slots::Slot;
 use continuous_batching::{
-    Batch, Delivery, Engine, EngineError, EngineLimits, Event, FinishReason, Memory, Refusal,
-    Request, Runner, SeqId, Slots, Status,
+    Admission, Batch, Delivery, Engine, EngineError, EngineLimits, Event, FinishReason, Memory,
+    Refusal, Request, Runner, SeqId, Slots, Status,
 };
 use generation::GenerateError;
 use std::error::Error;
@@ -248,6 +248,43 @@ fn without_a_slot_every_request_is_refused() {
         })
     );
     assert!(engine.is_idle());
+}
+
+/// Memory that has room for nobody, though it said at submit that it would.
+struct Full;
+
+impl Memory for Full {
+    fn max_seq_len(&self) -> usize {
+        32
+    }
+
+    fn admit(&mut self, _: &mut Request) -> Admission {
+        Admission::NoRoom
+    }
+
+    fn release(&mut self, _: SeqId) -> bool {
+        false
+    }
+
+    fn holds(&self, _: SeqId) -> bool {
+        false
+    }
+
+    fn num_holders(&self) -> usize {
+        0
+    }
+
+    fn check_invariants(&self) {}
+}
+
+/// The same fault behind the door: it is named, and not waited for.
+#[test]
+#[should_panic(expected = "1 requests wait: nobody will ever join")]
+fn a_run_that_can_not_end_says_so() {
+    let limits = scheduler(1, 1).limits.clone();
+    let mut engine = Engine::new(NoModel::new(4), Full, limits);
+    engine.submit(&[TokenId(1)], 1).unwrap();
+    let _ = engine.run(&mut |_| Delivery::Taken);
 }
 
 /// All or nothing: who is not admitted holds nothing, and the one behind does not overtake.
