@@ -41,11 +41,6 @@ impl KvShape {
             bytes_per_value,
         )
     }
-
-    /// How many times smaller grouped keys and values are than one key head for each query head.
-    pub fn saved_by_grouping(&self) -> f64 {
-        self.num_heads as f64 / self.num_kv_heads as f64
-    }
 }
 
 /// Models that are often named: with a key head for each query head, with one for all of them, and with one for a group.
