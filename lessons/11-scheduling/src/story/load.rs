@@ -84,8 +84,10 @@ fn ways(timeout: Duration) -> Vec<Way> {
     with_timeout.limits.max_wait = Some(timeout);
     vec![
         ("first come (08)", world::whole(), || Box::new(Fcfs)),
-        ("with chunks", world::chunked(), || Box::new(Fcfs)),
-        ("and a timeout", with_timeout.clone(), || Box::new(Fcfs)),
+        ("first come, chunks", world::chunked(), || Box::new(Fcfs)),
+        ("first come, timeout", with_timeout.clone(), || {
+            Box::new(Fcfs)
+        }),
         ("short first, timeout", with_timeout.clone(), || {
             Box::new(ShortestPrompt)
         }),
