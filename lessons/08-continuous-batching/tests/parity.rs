@@ -42,7 +42,7 @@ fn run(model: &Model, pool: &Pool, cache: &mut impl KvCache, batch: &Batch) -> V
         .collect()
 }
 
-/// Every prompt length from 1 to 20 and every chunk length of a few, over both caches.
+/// Prompts of 1 to 20 tokens in chunks of several lengths, over both caches.
 #[test]
 fn a_sequence_in_chunks_has_the_bits_of_lesson_06() {
     let (model, pool) = (stories(), Pool::new(2));
