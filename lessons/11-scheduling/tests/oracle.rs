@@ -2,7 +2,7 @@
 //! x blocks x block size x prefix cache x policy x preemption x cancellations. Each request gets the tokens that it gets alone, and at the end nothing is
 //! held anywhere.
 //!
-//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson11 --test oracle` runs as many as one has time for.
+//! 20 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson11 --test oracle` runs as many as one has time for.
 
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, Played, play};
 use continuous_batching::oracle::{Oracle, config, limits};
@@ -11,7 +11,8 @@ use paged_cache::{PagedCache, Pages, Promise};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
+    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing,
+    ShortestPrompt,
 };
 use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
 use std::time::Duration;
@@ -20,7 +21,7 @@ use training::TokenId;
 /// Tokens of one request at most.
 const MAX_SEQ_LEN: usize = 16;
 /// Generated cases of the whole sweep.
-const CASES: u32 = 24_000;
+const CASES: u32 = 20_000;
 /// Virtual time of one step.
 const STEP: Duration = Duration::from_millis(10);
 
@@ -81,7 +82,7 @@ fn cases() -> impl Strategy<Value = Case> {
         1..6usize,
         prop_oneof![1 => Just(None), 4 => (0..8usize).prop_map(Some)],
         prop_oneof![1 => Just(usize::MAX), 3 => 1..8usize],
-        0..6u8,
+        0..7u8,
         preemption,
         0..40usize,
         0..12u32,
@@ -117,6 +118,7 @@ fn policy(number: u8) -> Box<dyn Policy> {
         2 => Box::new(Priority),
         3 => Box::new(PriorityWithAgeing { step: 2 * STEP }),
         4 => Box::new(FairQuota),
+        5 => Box::new(PlacesPerClass { places: 1 }),
         _ => Box::new(LengthCap {
             prompt_tokens: 6,
             patience: 5 * STEP,
