@@ -5,6 +5,7 @@ use crate::budget::fill;
 use crate::entry::{Class, Entry, Meta};
 use crate::limits::Preemption;
 use crate::memory::GivesBack;
+use crate::part::next_part;
 use crate::recompute::send_back;
 use crate::starvation::test_starvation;
 use crate::stats::ScheduleStats;
@@ -22,7 +23,14 @@ const MANY: usize = 256;
 
 /// The tasks. Nothing here need allocate, except in the last one.
 pub fn tasks() -> Vec<Task> {
-    vec![filling(), ageing(), victims(), sending_back(), starvation()]
+    vec![
+        filling(),
+        ageing(),
+        victims(),
+        sending_back(),
+        parts(),
+        starvation(),
+    ]
 }
 
 fn filling() -> Task {
@@ -91,6 +99,21 @@ fn sending_back() -> Task {
     })
 }
 
+fn parts() -> Task {
+    let mut request = Request::new(SeqId(0), &[TokenId(0); 96], 64, 256);
+    request.output.extend([TokenId(0); 60]);
+    Task::new("11.9", "a text of 156 in parts of 16", move || {
+        let mut wanted = 0;
+        request.num_computed = 0;
+        while request.num_computed < request.num_tokens() {
+            let (part, wants_logits) = next_part(&request, 16);
+            request.num_computed = part.end;
+            wanted += u64::from(wants_logits);
+        }
+        ledger::count(|l| l.add("tokens_wanted", wanted));
+    })
+}
+
 fn starvation() -> Task {
     Task::new("11.5", "the right scheduler", || {
         let seen = test_starvation(&correct);
@@ -110,6 +133,7 @@ mod tests {
         };
         // 250 rows of those who decode, then 64 a prompt until nothing is left of 512.
         assert_eq!(counted(filling()).rows, 512);
+        assert_eq!(counted(parts()).get("tokens_wanted"), 1);
         assert_eq!(counted(sending_back()).get("recomputed_tokens"), 128 * 40);
     }
 

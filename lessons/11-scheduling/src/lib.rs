@@ -11,6 +11,7 @@
 //! | [`budget`] | rows of a step: streams first, then prompts in chunks |
 //! | [`ageing`], [`policy`] | who joins next: orders that can be exchanged |
 //! | [`victim`], [`recompute`] | who is sent back, and what that means |
+//! | [`part`] | the rows of one request in a step |
 //! | [`memory`], [`swap_cache`] | blocks promised little by little; a host pool behind them |
 //! | [`limits`], [`queues`], [`schedule`], [`stats`] | one step, decided |
 //! | [`engine`] | one step, done |
@@ -35,6 +36,8 @@ pub mod policy;
 pub mod victim;
 
 pub mod recompute;
+
+pub mod part;
 
 pub mod limits;
 pub mod memory;

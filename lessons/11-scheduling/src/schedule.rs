@@ -14,6 +14,7 @@ use crate::budget::fill;
 use crate::entry::{Class, Entry};
 use crate::limits::StepLimits;
 use crate::memory::{Device, SwapSpace};
+use crate::part::next_part;
 use crate::policy::{Policy, first};
 use crate::queues::Queues;
 use crate::recompute::send_back;
@@ -222,8 +223,7 @@ impl Scheduler {
     }
 
     // ANCHOR: build
-    /// The rows of a step: of each running request the next `rows` that are not computed. A token is wanted only where the last known one is among them: for
-    /// those in the middle of a text the next token is known.
+    /// The rows of a step: of each running request its next part.
     fn build_batch(&mut self, queues: &Queues, batch: &mut Batch) {
         batch.clear();
         for (entry, rows) in queues.running.iter().zip(&self.scratch.rows) {
@@ -231,20 +231,17 @@ impl Scheduler {
                 continue;
             }
             let request = &entry.request;
-            let first_row = batch.num_rows();
-            let first = request.num_computed;
-            batch
-                .tokens
-                .extend(request.tokens().skip(first).take(*rows));
-            batch.positions.extend(first..first + rows);
-            let wants_logits = first + rows == request.num_tokens();
+            let (part, wants_logits) = next_part(request, *rows);
             self.stats.chunks += u64::from(!wants_logits);
             batch.sequences.push(BatchSequence {
                 id: request.id,
-                first_row,
-                num_rows: *rows,
+                first_row: batch.num_rows(),
+                num_rows: part.len(),
                 wants_logits,
             });
+            let tokens = request.tokens().skip(part.start).take(part.len());
+            batch.tokens.extend(tokens);
+            batch.positions.extend(part);
         }
         self.stats.steps += 1;
         self.stats.rows += batch.num_rows() as u64;

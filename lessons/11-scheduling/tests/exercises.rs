@@ -244,10 +244,10 @@ mod ex_11_3_victim {
             for first in 0..=4 {
                 let allowed: Vec<usize> = (0..4).filter(|p| *p >= first && *p != 0).collect();
                 let worst = allowed.iter().map(|place| classes[*place]).max();
-                let of_worst = allowed
+                let mut of_worst = allowed
                     .iter()
                     .filter(|place| Some(classes[**place]) == worst);
-                check(&classes, first, of_worst.last().copied());
+                check(&classes, first, of_worst.next_back().copied());
             }
         }
     }
@@ -483,6 +483,70 @@ mod ex_11_4_send_back {
         // Chunks of 4: positions 0 to 3, then 4 to 6.
         let wants: Vec<bool> = [4, 7].map(|end| end == request.num_tokens()).into();
         expect("which of its chunks asks for logits", wants, [false, true]);
+    }
+}
+
+/// 11.9 Tokens that come twice: the next rows of a request, and whether a token is wanted.
+mod ex_11_9_next_part {
+    use super::expect;
+    use continuous_batching::{Request, SeqId};
+    use scheduling::part::next_part;
+    use training::TokenId;
+
+    /// A request with a prompt and an answer of these lengths, so many of whose tokens are computed, gets so many rows.
+    #[track_caller]
+    fn check(
+        prompt: usize,
+        output: usize,
+        computed: usize,
+        rows: usize,
+        expected: (usize, usize, bool),
+    ) {
+        let mut request = Request::new(SeqId(0), &vec![TokenId(7); prompt], 10, 64);
+        request.output = vec![TokenId(8); output];
+        request.num_computed = computed;
+        let (part, wants) = next_part(&request, rows);
+        expect(
+            &format!(
+                "prompt of {prompt}, answer of {output}, {computed} of these computed, {rows} rows: first position, end, token wanted"
+            ),
+            (part.start, part.end, wants),
+            expected,
+        );
+    }
+
+    #[test]
+    fn a_whole_prompt_asks_for_its_token() {
+        check(4, 0, 0, 4, (0, 4, true));
+    }
+
+    #[test]
+    fn the_first_part_of_a_prompt_asks_for_nothing() {
+        check(4, 0, 0, 3, (0, 3, false));
+        check(4, 0, 3, 1, (3, 4, true));
+    }
+
+    #[test]
+    fn one_that_writes_asks_with_its_newest_token() {
+        check(4, 3, 6, 1, (6, 7, true));
+    }
+
+    /// Sent back and forgotten: positions 0 to 2, 3 to 5, and 6. The second part lies behind the prompt, and its next token is known.
+    #[test]
+    fn an_answer_that_is_read_again_asks_for_nothing_before_its_end() {
+        check(4, 3, 0, 3, (0, 3, false));
+        check(4, 3, 3, 3, (3, 6, false));
+        check(4, 3, 6, 3, (6, 7, true));
+    }
+
+    #[test]
+    fn a_part_that_ends_with_the_prompt_asks_for_nothing_when_an_answer_follows() {
+        check(4, 3, 0, 4, (0, 4, false));
+    }
+
+    #[test]
+    fn a_part_ends_with_the_text() {
+        check(4, 1, 2, 9, (2, 5, true));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{BLOCK_SIZE, Means, Scene};
 use continuous_batching::{Delivery, Event, SeqId};
+use lab::ledger;
 use lab::race::Race;
 use lab::story::{Choice, Prediction, Story};
 use lab::table::Table;
@@ -92,7 +93,9 @@ pub fn raced(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "steps",
     ]);
     for (name, num_blocks, preemption) in ways {
-        let run = serve(scene, num_blocks, preemption)?;
+        let (run, counted) = ledger::measure(|| serve(scene, num_blocks, preemption));
+        let run = run?;
+        story.ledger(&counted);
         table.row([
             name.to_owned(),
             run.stats.preemptions.to_string(),
