@@ -1,9 +1,14 @@
-//! The two ways to run a model: lesson 06's pass over one sequence and lesson 08's over many.
+//! The ways to run a model: lesson 06's pass over one sequence, and lesson 08's over many, in slots or in lesson 10's blocks.
 
+use crate::blocks::{BlockOrder, pages};
+use crate::random;
 use crate::subject::Subject;
+use continuous_batching::cache::KvCache;
+use continuous_batching::memory::Admission;
 use continuous_batching::{Batch, BatchSequence, Memory, Request, SeqId, SlotCache};
 use generation::State;
 use kv_cache::cache::ContiguousCache;
+use paged_cache::PagedCache;
 use training::TokenId;
 
 /// Lesson 06: one sequence and its cache.
@@ -54,33 +59,74 @@ impl<'a> Single<'a> {
     }
 }
 
-/// Lesson 08: many sequences in slots, one ragged pass.
-pub struct Ragged<'a> {
+/// Lesson 08: many sequences in one ragged pass, over slots or any other memory.
+pub struct Ragged<'a, C = SlotCache> {
     subject: &'a Subject,
-    cache: SlotCache,
+    cache: C,
     state: State,
     batch: Batch,
 }
 
 impl<'a> Ragged<'a> {
-    /// `num_slots` sequences of `capacity` positions, all of them filled.
+    /// `num_slots` sequences of `capacity` positions in slots, all of them filled.
     pub fn new(subject: &'a Subject, num_slots: usize, capacity: usize) -> Ragged<'a> {
+        let cache = SlotCache::new(&subject.model.config.llama, num_slots, capacity);
+        Ragged::over(subject, cache, num_slots, capacity)
+    }
+}
+
+impl<'a> Ragged<'a, PagedCache> {
+    /// The same in blocks.
+    pub fn paged(
+        subject: &'a Subject,
+        num_sequences: usize,
+        capacity: usize,
+        block_size: usize,
+        order: BlockOrder,
+    ) -> Ragged<'a, PagedCache> {
+        let num_blocks = num_sequences * capacity.div_ceil(block_size);
+        let pages = pages(num_blocks, block_size, capacity, order);
+        let cache = PagedCache::new(&subject.model.config.llama, pages);
+        Ragged::over(subject, cache, num_sequences, capacity)
+    }
+}
+
+impl<'a, C: KvCache + Memory> Ragged<'a, C> {
+    /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values: what they say does not change the work.
+    pub fn over(
+        subject: &'a Subject,
+        cache: C,
+        num_sequences: usize,
+        capacity: usize,
+    ) -> Ragged<'a, C> {
         let config = &subject.model.config;
         let mut ragged = Ragged {
             subject,
-            cache: SlotCache::new(&config.llama, num_slots, capacity),
-            state: State::new(config, capacity),
-            batch: Batch::with_capacity(capacity.max(num_slots)),
+            cache,
+            state: State::new(config, num_sequences),
+            batch: Batch::with_capacity(capacity.max(num_sequences)),
         };
         let tokens = subject.tokens(capacity);
-        for id in (0..num_slots as u64).map(SeqId) {
+        let width = config.llama.q_size() + 2 * config.llama.kv_size();
+        for id in (0..num_sequences as u64).map(SeqId) {
             let mut request = Request::new(id, &tokens, 0, capacity);
-            ragged.cache.admit(&mut request);
+            let admission = ragged.cache.admit(&mut request);
+            assert_eq!(admission, Admission::Admitted, "there is room for all");
             ragged.put(id, 0, &tokens);
-            ragged.pass();
+            ragged.fill(&random(capacity * width, id.0));
             ragged.batch.clear();
         }
         ragged
+    }
+
+    /// Writes these rows into every layer.
+    fn fill(&mut self, qkv: &[f32]) {
+        let begun = self.cache.begin(&self.batch);
+        begun.expect("there is room for all");
+        for layer in 0..self.subject.model.config.llama.num_layers {
+            self.cache.append(layer, &self.batch, qkv);
+        }
+        self.cache.commit(&self.batch);
     }
 
     /// The next passes compute `rows` tokens of the first sequence, after `num_cached` ones, which are computed now.
@@ -105,6 +151,11 @@ impl<'a> Ragged<'a> {
     /// Computes what was put together, again and again at the same positions: a pass forgets what stood behind them. Returns the largest
     /// logit.
     pub fn pass(&mut self) -> f32 {
+        largest(self.logits())
+    }
+
+    /// The same; returns the logits. Shape: `[batch_size, vocab_size]`.
+    pub fn logits(&mut self) -> &mut [f32] {
         let Subject { model, pool, .. } = self.subject;
         let logits = continuous_batching::forward::forward(
             &model.config,
@@ -114,7 +165,36 @@ impl<'a> Ragged<'a> {
             pool,
             &self.batch,
         );
-        largest(logits.expect("the slots have room"))
+        logits.expect("there is room for all")
+    }
+
+    /// Only the attention of such a pass, in all layers, with random queries. Returns the sum of the last layer's outputs.
+    pub fn attention(&mut self) -> f32 {
+        let (llama, rows) = (&self.subject.model.config.llama, self.batch.num_rows());
+        let width = llama.q_size() + 2 * llama.kv_size();
+        let begun = self.cache.begin(&self.batch);
+        begun.expect("there is room for all");
+        let State {
+            qkv,
+            scores,
+            attended,
+            ..
+        } = &mut self.state;
+        let (qkv, attended) = (&qkv[..rows * width], &mut attended[..rows * llama.q_size()]);
+        for layer in 0..llama.num_layers {
+            let Subject { pool, .. } = self.subject;
+            self.cache
+                .attend(pool, llama, layer, &self.batch, qkv, scores, attended);
+        }
+        self.cache.commit(&self.batch);
+        attended.iter().sum()
+    }
+
+    /// Random queries for [`Ragged::attention`].
+    pub fn ask(&mut self) {
+        let qkv = &mut self.state.qkv;
+        let numbers = random(qkv.len(), 77);
+        qkv.copy_from_slice(&numbers);
     }
 
     fn put(&mut self, id: SeqId, num_cached: usize, tokens: &[TokenId]) {
@@ -168,6 +248,25 @@ mod tests {
         ragged.chunk(7, 5);
         let work = subject.work(std::iter::once((7, 5)));
         check("a chunk", work, &mut ragged);
+    }
+
+    /// Blocks hold what slots hold, so that a race between them is about the same numbers.
+    #[test]
+    fn attention_over_blocks_gives_what_slots_give() {
+        let subject = stories();
+        let mut slots = Ragged::new(&subject, 3, 20);
+        slots.rows(3, 20);
+        slots.ask();
+        let (attended, logits) = (slots.attention(), slots.pass());
+        for order in [BlockOrder::InARow, BlockOrder::Shuffled] {
+            for block_size in [1, 4, 16, 64] {
+                let mut blocks = Ragged::paged(&subject, 3, 20, block_size, order);
+                blocks.rows(3, 20);
+                blocks.ask();
+                assert_eq!(blocks.attention(), attended, "{block_size}, {order:?}");
+                assert_eq!(blocks.pass(), logits, "{block_size}, {order:?}");
+            }
+        }
     }
 
     #[test]

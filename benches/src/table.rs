@@ -23,14 +23,31 @@ pub fn race<'a>(id: &str, is_trial: bool) -> Race<'a, f32> {
     }
 }
 
+/// A race in microseconds, of calls that may be much shorter. A trial runs each entry once.
+pub fn race_in_us<'a, O>(id: &str, is_trial: bool) -> Race<'a, O> {
+    let race = Race::new(id, id).unit("µs");
+    match is_trial {
+        true => race.rounds(1),
+        false => race.rounds(9).at_least(Duration::from_millis(10)),
+    }
+}
+
+/// The line above a table that has no model: what is measured.
+pub fn head_of(what: &str, is_trial: bool) -> String {
+    format!("\n{what}{}", trial_note(is_trial))
+}
+
+fn trial_note(is_trial: bool) -> &'static str {
+    match is_trial {
+        true => " (a trial, each call once: no measurement)",
+        false => "",
+    }
+}
+
 /// The line above a table: model, machine, limits.
 pub fn head(subject: &Subject, is_trial: bool) -> String {
     let (threads, limits) = (subject.pool.num_threads(), &subject.limits);
-    let trial = if is_trial {
-        " (a trial, each pass once: no measurement)"
-    } else {
-        ""
-    };
+    let trial = trial_note(is_trial);
     format!(
         "\n{}, f32, {}, {threads} thread{}: peak {:.0} GFLOP/s, reads {:.1} GB/s{trial}",
         subject.model.name,
@@ -60,4 +77,19 @@ pub fn percent(share: f64) -> String {
 pub fn target(reached: f64, wanted: f64, text: &str) -> String {
     let verdict = if reached >= wanted { "met" } else { "MISSED" };
     format!("{text}: {verdict}")
+}
+
+/// A target that is an upper bound: `< 5 %: met`.
+pub fn target_below(reached: f64, bound: f64, text: &str) -> String {
+    let verdict = if reached < bound { "met" } else { "MISSED" };
+    format!("{text}: {verdict}")
+}
+
+/// Microseconds with as many digits as mean something.
+pub fn micros(us: f64) -> String {
+    match us {
+        us if us < 1.0 => format!("{us:.3}"),
+        us if us < 100.0 => format!("{us:.1}"),
+        us => format!("{us:.0}"),
+    }
 }

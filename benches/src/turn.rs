@@ -4,7 +4,14 @@ use criterion::Criterion;
 use std::process::{Command, exit};
 
 /// The benches. A word that begins with one of these names is for that bench alone.
-const BENCHES: [&str; 3] = ["matmul", "decode", "batch"];
+const BENCHES: [&str; 6] = [
+    "matmul",
+    "decode",
+    "batch",
+    "sampler",
+    "allocator",
+    "schedule",
+];
 
 /// Criterion's flags that are followed by a value.
 const WITH_VALUE: [&str; 17] = [
@@ -135,6 +142,19 @@ mod tests {
             again("--bench batch")
         );
         assert_eq!(turn_of("matmul", "decode batch --bench"), Turn::Skip);
+    }
+
+    #[test]
+    fn three_names_select_three_benches() {
+        for name in ["sampler", "allocator", "schedule"] {
+            let flags_and_name = format!("--bench {name}");
+            let turn = turn_of(name, "sampler allocator schedule --bench");
+            assert_eq!(turn, again(&flags_and_name));
+        }
+        assert_eq!(
+            turn_of("decode", "sampler allocator schedule --bench"),
+            Turn::Skip
+        );
     }
 
     #[test]
