@@ -1,7 +1,7 @@
 //! One load on three ways to hold it: lengths only, no model.
 //!
 //! A step is the same for all: whoever waits joins, oldest first, while there is room; each running text gets one more token; who is done leaves. Where
-//! a text can not grow it waits, and if nobody can move, the youngest is thrown out and begins anew.
+//! a text can not grow it waits, and nobody joins meanwhile; if nobody can move, the youngest is thrown out and begins anew.
 
 use crate::pages::Pages;
 use crate::regions::Regions;
@@ -96,15 +96,17 @@ struct Running {
     left: usize,
 }
 
-/// Serves all texts, all there at the start. Returns the run, and in how many steps somebody waited until the last of them joined.
+/// Serves all texts, all there at the start. Returns the run, and after how many steps nobody waited any more.
 ///
 /// # Panics
 /// If a text can not fit even alone.
 pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usize) {
     let mut waiting: VecDeque<usize> = (0..texts.len()).collect();
     let (mut running, mut run, mut crowded) = (Vec::<Running>::new(), Run::default(), 0);
+    let mut all_move = true;
     while !waiting.is_empty() || !running.is_empty() {
-        while running.len() < max_running
+        while (all_move || running.is_empty())
+            && running.len() < max_running
             && let Some(index) = waiting.front().copied()
             && way.admit(SeqId(index as u64), texts[index])
         {
@@ -121,6 +123,7 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
         }
         assert!(!running.is_empty(), "{:?} never fits", texts[waiting[0]]);
         let moved = step(way, &mut running);
+        all_move = moved == running.len();
         let waits = waiting.front().map(|index| texts[*index]);
         run.samples.push(Sample {
             live: running.iter().map(|text| text.len).sum(),
@@ -139,7 +142,9 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
             }
             text.left > 0
         });
-        if !moved && let Some(youngest) = running.pop() {
+        if moved == 0
+            && let Some(youngest) = running.pop()
+        {
             way.release(SeqId(youngest.index as u64));
             waiting.push_front(youngest.index);
             run.thrown_out += 1;
@@ -148,14 +153,14 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
     (run, crowded)
 }
 
-/// One more token for each text that can grow. Returns whether any could.
-fn step(way: &mut dyn Way, running: &mut [Running]) -> bool {
-    let mut moved = false;
+/// One more token for each text that can grow. Returns how many could.
+fn step(way: &mut dyn Way, running: &mut [Running]) -> usize {
+    let mut moved = 0;
     for text in running {
         if way.grow(SeqId(text.index as u64), text.len + 1) {
             text.len += 1;
             text.left -= 1;
-            moved = true;
+            moved += 1;
         }
     }
     moved

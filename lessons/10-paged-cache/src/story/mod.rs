@@ -1,0 +1,132 @@
+//! The experiment, told in steps.
+
+mod allocation;
+mod answers;
+mod load;
+mod map;
+mod opening;
+mod prefixes;
+mod room;
+mod same_bytes;
+mod sizes;
+
+use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::slot_cache::SlotCache;
+use continuous_batching::{Engine, EngineLimits};
+use generation::Model;
+use kv_cache::memory::kv_bytes;
+use lab::args::CommonArgs;
+use lab::story::{LessonInfo, Story};
+use layout::pool::Pool;
+use paged_cache::{PagedCache, Pages};
+use training::TokenId;
+
+const INFO: LessonInfo = LessonInfo {
+    number: "10",
+    title: "Paged cache",
+    question: "How can memory follow length?",
+    folder: "10-paged-cache",
+};
+
+/// Positions of a block, where nothing else is said.
+const BLOCK_SIZE: usize = 16;
+
+/// Weights of more bytes than this make a step so long that the races are cut.
+const LARGE: u64 = 100 << 20;
+
+/// What all steps share.
+struct Scene {
+    model: Model,
+    pool: Pool,
+    seed: u64,
+    tokens: Option<usize>,
+    prompt: Option<String>,
+}
+
+/// An engine with blocks in front of a model.
+type PagedEngine<'a> = Engine<ModelRunner<'a>, PagedCache>;
+/// Lesson 08's.
+type SlotEngine<'a> = Engine<ModelRunner<'a>, SlotCache>;
+
+impl Scene {
+    /// Lesson 08's engine over blocks, for up to `max_running` requests at a time.
+    fn engine(&self, pages: Pages, max_running: usize) -> PagedEngine<'_> {
+        let runner = ModelRunner::new(&self.model, &self.pool, max_running, self.context());
+        let cache = PagedCache::new(&self.model.config.llama, pages);
+        let limits = EngineLimits::of_model(&self.model.config, max_running);
+        Engine::new(runner, cache, limits)
+    }
+
+    /// Lesson 08's engine over slots.
+    fn slot_engine(&self, num_slots: usize, capacity: usize) -> SlotEngine<'_> {
+        let runner = ModelRunner::new(&self.model, &self.pool, num_slots, capacity);
+        let cache = SlotCache::new(&self.model.config.llama, num_slots, capacity);
+        let limits = EngineLimits::of_model(&self.model.config, num_slots);
+        Engine::new(runner, cache, limits)
+    }
+
+    /// Longest text of the experiments: the model's context, as far as it matters here.
+    fn context(&self) -> usize {
+        self.model.config.llama.max_seq_len.min(512)
+    }
+
+    /// Bytes of keys and values of so many positions.
+    fn bytes(&self, positions: usize) -> u64 {
+        let llama = &self.model.config.llama;
+        let (layers, heads) = (llama.num_layers, llama.num_kv_heads);
+        kv_bytes(
+            layers,
+            heads,
+            llama.head_dim,
+            positions,
+            1,
+            size_of::<f32>(),
+        )
+    }
+
+    /// Whether steps are long: then the races have fewer rounds.
+    fn is_large(&self) -> bool {
+        self.model.weights.bytes_per_pass() > LARGE
+    }
+
+    /// Tokens that mean nothing, different for each `text`: to be timed, and to be told apart.
+    fn made_up_tokens(&self, text: usize, len: usize) -> Vec<TokenId> {
+        let vocab_size = self.model.config.llama.vocab_size;
+        let token = |i: usize| TokenId(((i * 7919 + text * 104_729 + 101) % vocab_size) as u32);
+        (0..len).map(token).collect()
+    }
+}
+
+/// Tells the lesson.
+pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
+    let mut story = Story::begin(INFO, args);
+    let model = Model::open(&args.model)?;
+    story.model(&model.name);
+    let mut scene = Scene {
+        model,
+        pool: Pool::new(args.threads()),
+        seed: args.seed,
+        tokens: args.tokens,
+        prompt: args.prompt.clone(),
+    };
+    // Lengths are given, not found: no token ends a text, so that every run has the same work.
+    scene.model.config.eos_token_ids.clear();
+
+    opening::blocks(&mut story, &scene)?;
+    opening::recall(&mut story);
+    opening::places(&mut story, &scene)?;
+    room::half_a_block(&mut story);
+    room::three_ways(&mut story, &scene)?;
+    allocation::race(&mut story)?;
+    load::sixteen_slots(&mut story, &scene)?;
+    same_bytes::race(&mut story, &scene)?;
+    sizes::race(&mut story, &scene)?;
+    prefixes::questions(&mut story);
+    prefixes::first_token(&mut story, &scene)?;
+    answers::count(&mut story, &scene)?;
+    story.say(
+        "Memory follows length now, and what was computed once is kept as long as nobody needs its place. But whoever joins is still promised all that \
+         it may ever need, and a long prompt still holds up everybody who writes. Who may run, when, and for how long is lesson 11.",
+    );
+    story.finish()
+}

@@ -1,0 +1,240 @@
+//! Texts that begin alike: what is found, and how soon the first token comes.
+
+use super::{BLOCK_SIZE, Scene};
+use continuous_batching::{Delivery, Engine, Event, Memory, Runner, SeqId};
+use lab::chart::Chart;
+use lab::ledger;
+use lab::race::{Race, RaceResult};
+use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::table::Table;
+use paged_cache::hash::Salt;
+use paged_cache::{Pages, Wish};
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+use training::TokenId;
+
+/// Names in the race and on the chart.
+const SLOTS: &str = "slots (08)";
+const MISS: &str = "blocks, miss";
+const HIT: &str = "blocks, hit";
+
+/// What may be used again.
+pub fn questions(story: &mut Story) {
+    story.step(
+        "What may be used again?",
+        "Two tables may name the same block. So a text that begins as an earlier one did need not be computed from its beginning.",
+    );
+    story.predict(Prediction {
+        id: "equal-text",
+        question: "16 tokens are in memory, as the second block of a text. Another text has the same 16 tokens as its second block, behind another first block. How many blocks does it find?",
+        options: &[
+            Choice { text: "1: the same tokens at the same positions", answer_to_wrong: Some("Token and position decide the keys of the first layer alone. All other layers see what the rows before have told this one.") },
+            Choice { text: "0", answer_to_wrong: None },
+            Choice { text: "2: the second block brings the first one along", answer_to_wrong: Some("Its own first block holds other tokens, and their keys are needed.") },
+        ],
+        answer: 1,
+        because: "A key depends on all tokens before it, so the name of a block is made of the name before it and of its own tokens. What matches is a beginning.",
+    });
+    story.predict(Prediction {
+        id: "full-hit",
+        question: "A prompt of 64 tokens comes a second time, and all four of its blocks are in memory. How many of its rows are computed?",
+        options: &[
+            Choice { text: "0", answer_to_wrong: Some("Then there is no row whose logits say what comes next.") },
+            Choice { text: "16", answer_to_wrong: None },
+            Choice { text: "64", answer_to_wrong: Some("The first three blocks are used as they are.") },
+        ],
+        answer: 1,
+        because: "The last token has to be computed for its logits, and hits come in whole blocks: the last block is given back.",
+    });
+}
+
+/// Submits a prompt to an idle engine; the time until its first token, and the token.
+fn ttft<R: Runner<M>, M: Memory>(
+    engine: &mut Engine<R, M>,
+    prompt: &[TokenId],
+    wish: impl FnOnce(&mut M, SeqId),
+) -> (Option<TokenId>, Duration) {
+    let begun = Instant::now();
+    let (mut first, mut time) = (None, Duration::ZERO);
+    let Ok(id) = engine.submit(prompt, 1) else {
+        return (None, time);
+    };
+    wish(&mut engine.memory, id);
+    let done = engine.run(&mut |event| {
+        if let Event::Token { token, .. } = event {
+            (first, time) = (Some(token), begun.elapsed());
+        }
+        Delivery::Taken
+    });
+    (done.ok().and(first), time)
+}
+
+/// A prompt that shares its first tokens with all others, and has an end of its own.
+fn prompt(scene: &Scene, shared: usize, len: usize, own: usize) -> Vec<TokenId> {
+    let mut tokens = scene.made_up_tokens(7, shared);
+    tokens.extend(scene.made_up_tokens(100 + own, len - shared));
+    tokens
+}
+
+/// P3: time to first token by shared prefix, in slots, with a miss and with a hit.
+pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    story.step(
+        "The first token of a text that begins alike",
+        "Prompts of one length. A part of each was computed before, for somebody else. A salt of its own makes sure that nothing is found.",
+    );
+    let len = scene.context() * 3 / 4 / BLOCK_SIZE * BLOCK_SIZE;
+    let shares: Vec<usize> = (0..=4)
+        .map(|quarter| (len - BLOCK_SIZE) * quarter / 4 / BLOCK_SIZE * BLOCK_SIZE)
+        .collect();
+    // So many blocks that nothing is evicted during the race: to find it is the question here.
+    let num_blocks = 64 * len / BLOCK_SIZE;
+    let engine = RefCell::new(scene.engine(
+        Pages::new(num_blocks.min(4096), BLOCK_SIZE, len + BLOCK_SIZE),
+        1,
+    ));
+    let slots = RefCell::new(scene.slot_engine(1, len + 1));
+
+    let mut table = Table::new(&[
+        "shared",
+        "rows computed: miss",
+        "hit",
+        "blocks hashed",
+        "hit rate",
+    ]);
+    let (mut right, mut rate) = (true, 0.0);
+    for (index, shared) in shares.iter().enumerate() {
+        let mut engine = engine.borrow_mut();
+        ttft(
+            &mut *engine,
+            &prompt(scene, *shared, len, 10 + index),
+            |_, _| (),
+        );
+        let before = engine.memory.pages().stats();
+        let ((), counted) = ledger::measure(|| {
+            ttft(
+                &mut *engine,
+                &prompt(scene, *shared, len, 50 + index),
+                |_, _| (),
+            );
+        });
+        let now = engine.memory.pages().stats();
+        let found = (now.prefix_hits - before.prefix_hits) as usize;
+        rate = found as f64 / (now.prefix_queries - before.prefix_queries) as f64;
+        let rows = counted.get("positions") as usize;
+        right &= rows == len - shared && found == *shared;
+        table.row([
+            shared.to_string(),
+            len.to_string(),
+            rows.to_string(),
+            counted.get("blocks_hashed").to_string(),
+            format!("{:.0} %", 100.0 * rate),
+        ]);
+    }
+    story.table(&table);
+    story.values("most_hit_rate", rate);
+
+    let mut race = Race::new(
+        "first-token",
+        &format!("First token of a prompt of {len}, x: shared tokens"),
+    )
+    .unit("ms")
+    .rounds(if scene.is_large() { 1 } else { 5 })
+    .baseline(SLOTS)
+    .check(|a: &Option<TokenId>, b| match a == b && a.is_some() {
+        true => Ok(()),
+        false => Err(format!("{a:?} and {b:?}")),
+    });
+    for shared in &shares {
+        let x = Some(*shared as f64);
+        let (engine, slots) = (&engine, &slots);
+        let mut rounds = [0; 3];
+        // Each round has a prompt of its own, the same one for all entries.
+        let [a, b, c] = rounds.each_mut().map(|round| {
+            let mut round = std::mem::take(round);
+            move || {
+                round += 1;
+                prompt(scene, *shared, len, 1000 + 100 * shared + round)
+            }
+        });
+        let (mut a, mut b, mut c) = (a, b, c);
+        race = race
+            .entry_timed(SLOTS, x, move || {
+                ttft(&mut *slots.borrow_mut(), &a(), |_, _| ())
+            })
+            .entry_timed(MISS, x, move || {
+                ttft(&mut *engine.borrow_mut(), &b(), |memory, id| {
+                    let salt = Salt(1 + id.0);
+                    memory.pages_mut().wish(
+                        id,
+                        Wish {
+                            salt,
+                            ..Wish::default()
+                        },
+                    );
+                })
+            })
+            .entry_timed(HIT, x, move || {
+                ttft(&mut *engine.borrow_mut(), &c(), |_, _| ())
+            });
+    }
+    let race = story.race(race)?;
+    let most = shares[shares.len() - 1];
+    claim(story, &race, (len, most), right, rate);
+    let points = |name: &str| -> Vec<(f64, f64)> {
+        let point = |shared: &usize| {
+            race.entry_at(name, *shared as f64)
+                .map(|entry| (*shared as f64, entry.median))
+        };
+        shares.iter().filter_map(point).collect()
+    };
+    let chart = Chart::lines("first-token", "The first token of a text that begins alike")
+        .x_label("tokens of the prompt that were computed before")
+        .y_label("ms to the first token")
+        .note(&format!(
+            "prompts of {len} tokens, nobody else there, model {}",
+            scene.model.name
+        ))
+        .series(SLOTS, points(SLOTS))
+        .series(MISS, points(MISS))
+        .series(HIT, points(HIT));
+    story.chart(&chart)?;
+    Ok(())
+}
+
+fn claim(
+    story: &mut Story,
+    race: &RaceResult,
+    (len, most): (usize, usize),
+    right: bool,
+    rate: f64,
+) {
+    let ratio = race.ratio_at(HIT, MISS, most as f64);
+    let verdict = match (right, ratio >= 2.0) {
+        (true, true) => Verdict::Holds,
+        (false, false) => Verdict::NotHere,
+        _ => Verdict::Partly,
+    };
+    let ms = |name: &str, x: usize| {
+        race.entry_at(name, x as f64)
+            .map_or(f64::NAN, |entry| entry.median)
+    };
+    let note = format!(
+        "With {most} of {len} tokens shared {:.0} % are found and {} rows are computed: {:.2} ms, against {:.2} ms with a miss and {:.2} ms in a slot. With nothing \
+         shared a hit and a miss are the same: {:.2} and {:.2} ms.",
+        100.0 * rate,
+        len - most,
+        ms(HIT, most),
+        ms(MISS, most),
+        ms(SLOTS, most),
+        ms(HIT, 0),
+        ms(MISS, 0)
+    );
+    story.claim(Claim {
+        id: "P3",
+        claimed: "Shared prefixes are computed once: the hit rate shows in time to first token",
+        value: ratio,
+        unit: "times sooner, nearly all shared",
+        verdict,
+        note: &note,
+    });
+}

@@ -1,0 +1,200 @@
+//! Block size against waste and speed.
+
+use super::Scene;
+use continuous_batching::batch::{Batch, BatchSequence};
+use continuous_batching::{KvCache, Memory, Request, SeqId, SlotCache};
+use lab::chart::Chart;
+use lab::race::Race;
+use lab::story::{Choice, Prediction, Story};
+use lab::table::Table;
+use paged_cache::{PagedCache, Pages};
+use std::time::Duration;
+use training::TokenId;
+
+/// Block sizes that are tried.
+const SIZES: [usize; 5] = [1, 4, 16, 64, 256];
+/// Texts that decode together.
+const TEXTS: usize = 8;
+/// What is called as fast: within so much of slots.
+const WITHIN: f64 = 1.05;
+
+/// A batch of one part of each text: `rows` rows from position `first` on.
+fn batch(texts: std::ops::Range<u64>, first: usize, rows: usize) -> Batch {
+    let mut batch = Batch::default();
+    for id in texts {
+        batch.sequences.push(BatchSequence {
+            id: SeqId(id),
+            first_row: batch.tokens.len(),
+            num_rows: rows,
+            wants_logits: false,
+        });
+        batch.tokens.resize(batch.tokens.len() + rows, TokenId(0));
+        batch.positions.extend(first..first + rows);
+    }
+    batch
+}
+
+/// Queries, keys and values of some rows: numbers between -1 and 1.
+fn made_up_rows(scene: &Scene, rows: usize, seed: usize) -> Vec<f32> {
+    let llama = &scene.model.config.llama;
+    let numbers = rows * (llama.q_size() + 2 * llama.kv_size());
+    (0..numbers)
+        .map(|i| ((i * 7919 + seed * 104_729) % 1999) as f32 / 1000.0 - 1.0)
+        .collect()
+}
+
+/// Fills a cache as an engine would: each prompt at once, three quarters of the text, then a row of each text in turn.
+fn fill<C: KvCache + Memory>(cache: &mut C, scene: &Scene, context: usize) -> anyhow::Result<()> {
+    for id in 0..TEXTS as u64 {
+        let mut request = Request::new(SeqId(id), &[TokenId(0)], context - 1, context);
+        anyhow::ensure!(
+            cache.admit(&mut request) == continuous_batching::Admission::Admitted,
+            "no room"
+        );
+    }
+    let prompt = context * 3 / 4;
+    let mut pass = |batch: Batch, seed: usize| -> anyhow::Result<()> {
+        cache.begin(&batch)?;
+        let rows = made_up_rows(scene, batch.num_rows(), seed);
+        for layer in 0..scene.model.config.llama.num_layers {
+            cache.append(layer, &batch, &rows);
+        }
+        cache.commit(&batch);
+        Ok(())
+    };
+    for id in 0..TEXTS as u64 {
+        pass(batch(id..id + 1, 0, prompt), id as usize)?;
+    }
+    for position in prompt..context {
+        pass(batch(0..TEXTS as u64, position, 1), position)?;
+    }
+    Ok(())
+}
+
+/// Attention of one more row of each text, in all layers. Returns the last layer's outputs.
+fn attend<C: KvCache>(
+    cache: &C,
+    scene: &Scene,
+    batch: &Batch,
+    qkv: &[f32],
+    scores: &mut Vec<f32>,
+) -> Vec<f32> {
+    let llama = &scene.model.config.llama;
+    let mut out = vec![0.0; batch.num_rows() * llama.q_size()];
+    for layer in 0..llama.num_layers {
+        cache.attend(&scene.pool, llama, layer, batch, qkv, scores, &mut out);
+    }
+    out
+}
+
+/// Share of the memory that texts of a mean of 80 tokens hold too much, in times of what they need.
+fn room(block_size: usize) -> f64 {
+    let (tokens, room) = (17..=143usize).fold((0, 0), |(tokens, room), len| {
+        (tokens + len, room + len.div_ceil(block_size) * block_size)
+    });
+    room as f64 / tokens as f64
+}
+
+/// The race of block sizes, against slots.
+pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    story.step(
+        "How large is a block?",
+        "Small blocks waste little, and cut what attention reads into many pieces.",
+    );
+    story.predict(Prediction {
+        id: "attention",
+        question: "A text of some hundred positions, once in one piece and once in blocks of 16 that lie apart. How fast is attention over the blocks?",
+        options: &[
+            Choice { text: "faster: only the blocks that are needed are read", answer_to_wrong: Some("One piece reads no more than it needs either: up to the row's own position.") },
+            Choice { text: "at best as fast: the same numbers, in more pieces", answer_to_wrong: None },
+            Choice { text: "16 times slower: each block is a search", answer_to_wrong: Some("Nothing is searched. The table says where the next block is.") },
+        ],
+        answer: 1,
+        because: "The same keys and values are read and the same multiply-adds done. What can differ is how well the processor knows where reading goes on.",
+    });
+    let llama = &scene.model.config.llama;
+    let context = scene.context() * 3 / 4;
+    let mut slots = SlotCache::new(llama, TEXTS, context);
+    fill(&mut slots, scene, context)?;
+    let mut paged = Vec::new();
+    for size in SIZES {
+        let pages =
+            Pages::new(TEXTS * context.div_ceil(size), size, context).without_prefix_cache();
+        let mut cache = PagedCache::new(llama, pages);
+        fill(&mut cache, scene, context)?;
+        paged.push((size, cache));
+    }
+    let last = batch(0..TEXTS as u64, context - 1, 1);
+    slots.begin(&last)?;
+    for (_, cache) in &mut paged {
+        cache.begin(&last)?;
+    }
+    let qkv = made_up_rows(scene, TEXTS, 1);
+    let mut race = Race::new(
+        "block-size",
+        &format!("Attention of {TEXTS} rows over {context} positions, x: block size"),
+    )
+    .unit("µs")
+    .rounds(if scene.is_large() { 5 } else { 15 })
+    .at_least(Duration::from_millis(if scene.is_large() { 1 } else { 6 }))
+    .baseline("slots (08)")
+    .check(|a: &Vec<f32>, b| match a == b {
+        true => Ok(()),
+        false => Err("a bit differs".into()),
+    });
+    for (size, cache) in &paged {
+        let (x, slots) = (Some(*size as f64), &slots);
+        let (last, qkv) = (&last, &qkv);
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        race = race
+            .entry("slots (08)", x, move || {
+                attend(slots, scene, last, qkv, &mut theirs)
+            })
+            .entry("blocks", x, move || {
+                attend(cache, scene, last, qkv, &mut ours)
+            });
+    }
+    let race = story.race(race)?;
+    let time = |size: usize| {
+        let median = |name: &str| {
+            race.entry_at(name, size as f64)
+                .map_or(f64::NAN, |entry| entry.median)
+        };
+        median("blocks") / median("slots (08)")
+    };
+    let mut table = Table::new(&[
+        "block size",
+        "memory, times the tokens",
+        "time, times that of slots",
+        "within 5 %",
+    ]);
+    for size in SIZES {
+        let within = if time(size) <= WITHIN { "yes" } else { "no" };
+        table.row([
+            size.to_string(),
+            format!("{:.2}", room(size)),
+            format!("{:.2}", time(size)),
+            within.to_owned(),
+        ]);
+    }
+    story.table(&table);
+    let times: Vec<(usize, f64)> = SIZES.iter().map(|size| (*size, time(*size))).collect();
+    story.values("times", &times);
+    story.say(
+        "Where blocks are ahead it is not because they are blocks: their table says what is read next, so it can be asked for before it is needed. One \
+         piece could be asked for too.",
+    );
+    let points =
+        |of: &dyn Fn(usize) -> f64| SIZES.iter().map(|size| (*size as f64, of(*size))).collect();
+    let chart = Chart::lines("blocks", "How large is a block?")
+        .x_label("positions of a block")
+        .y_label("times")
+        .log_x()
+        .log_y()
+        .note(&format!("{TEXTS} texts of {context} positions; memory: texts of 80 tokens in the mean; model {}", scene.model.name))
+        .series("attention, against slots (08)", points(&time))
+        .dashed("memory, against the tokens", points(&room))
+        .rule("slots (08)", 1.0);
+    story.chart(&chart)?;
+    Ok(())
+}
