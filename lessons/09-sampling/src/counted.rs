@@ -30,10 +30,13 @@ pub fn comparisons(work: impl FnOnce()) -> u64 {
 
 /// A row of logits as a model of that vocabulary might give it: most tokens unlikely, few likely, in no order. The same each time.
 pub fn made_up_logits(vocab_size: usize, seed: u64) -> Vec<f32> {
-    let at = |id: usize| {
-        let share = crate::random::uniform(seed, 0, id as u64);
+    let at = |id: u32| {
+        // Not the numbers of a draw: these are only to be in no order.
+        let x = (id ^ (seed as u32).wrapping_mul(0xC2B2_AE3D)).wrapping_mul(0x9E37_79B1);
+        let x = (x ^ (x >> 15)).wrapping_mul(0x85EB_CA77);
+        let share = f64::from(x ^ (x >> 13)) / f64::from(u32::MAX);
         // Exponential tails upwards, as the logits of trained models have them.
-        (-2.0 * (1.0 - share).ln()) as f32
+        (-2.0 * (1.0 - share + 1e-9).ln()) as f32
     };
-    (0..vocab_size).map(at).collect()
+    (0..vocab_size as u32).map(at).collect()
 }
