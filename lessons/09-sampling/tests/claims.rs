@@ -52,6 +52,16 @@ fn selecting_compares_each_number_about_once() {
     }
 }
 
+/// A row of few distinct values, as rounded logits have them: the bar keeps out what equals it, for its index is higher.
+#[test]
+fn equal_numbers_are_compared_once_too() {
+    let numbers: Vec<Counted> = (0..32_768)
+        .map(|i| Counted((i * 7919 % 3) as f32))
+        .collect();
+    let count = comparisons(|| top_k(&numbers, 50, &mut Vec::new()));
+    assert!(count < 2 * 32_768, "{count}");
+}
+
 /// The same in the order that is worst for the bar: every number is above all before it. Still a few comparisons a number.
 #[test]
 fn rising_numbers_cost_a_few_comparisons_each() {
