@@ -8,6 +8,7 @@ use continuous_batching::{Delivery, Event};
 use lab::chart::Chart;
 use lab::race::{Better, RaceEntry, RaceResult, quartiles};
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::table::Table;
 use lab::term::{self, Tone};
 use scheduling::Meta;
 use scheduling::policy::Fcfs;
@@ -197,6 +198,7 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     story.race_result(&first);
     claim(story, &runs, &gap, &first)?;
+    knob(story, scene, &prompt)?;
     let chart = (runs.iter()).fold(
         Chart::lines("inter-token", "A stream while a long prompt is read")
             .x_label("token of the stream")
@@ -214,6 +216,48 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         },
     );
     story.chart(&chart)?;
+    Ok(())
+}
+
+/// What the size of a chunk buys and costs.
+fn knob(story: &mut Story, scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<()> {
+    let long = stall::long_prompt(scene).len();
+    let rounds = if scene.is_large() { 1 } else { 3 };
+    let mut table = Table::new(&[
+        "chunk",
+        "steps",
+        "ms a token",
+        "times quiet",
+        "first token, ms",
+    ]);
+    let mut rows = Vec::new();
+    for chunk in [8usize, 16, 32, 64, 128, 256] {
+        let seen: anyhow::Result<Vec<Seen>> = (0..rounds)
+            .map(|_| stall::to_its_end(scene, prompt, chunk))
+            .collect();
+        let runs = Runs {
+            name: chunk.to_string(),
+            rounds: seen?,
+        };
+        let median = |number: fn(&Seen) -> f64| quartiles(&runs.samples(number)).median;
+        let gap = median(|seen| {
+            let gaps: Vec<f64> = seen.while_read().into_iter().map(in_ms).collect();
+            quartiles(&gaps).median
+        });
+        let first = median(|seen| in_ms(seen.long_at - seen.came));
+        let quiet = quartiles(&runs.gaps()[..BEFORE - 1]).median;
+        table.row([
+            runs.name.clone(),
+            long.div_ceil(chunk).to_string(),
+            format!("{gap:.1}"),
+            format!("{:.1}", gap / quiet),
+            format!("{first:.0}"),
+        ]);
+        rows.push((chunk, gap, gap / quiet, first));
+    }
+    story.say("How large should a chunk be? Lesson 02 measured how many rows ride along almost free. This is what it makes of a chunk: the time of a token of the stream while the prompt is read, and the wait for the first token of the prompt.");
+    story.table(&table);
+    story.values("by_chunk", &rows);
     Ok(())
 }
 

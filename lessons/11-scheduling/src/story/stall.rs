@@ -30,6 +30,13 @@ impl Seen {
         self.at.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
+    /// Those of the steps that read the long prompt.
+    pub fn while_read(&self) -> Vec<Duration> {
+        let gaps = self.gaps().into_iter().zip(&self.at[1..]);
+        let read = gaps.filter(|(_, at)| (self.came..=self.long_at).contains(at));
+        read.map(|(gap, _)| gap).collect()
+    }
+
     /// The longest of these from the arrival of the long prompt on.
     pub fn longest(&self) -> Duration {
         (self.gaps().into_iter().skip(BEFORE - 1).max()).unwrap_or_default()
@@ -84,23 +91,43 @@ pub fn before(scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<Seen> {
     let cache = SlotCache::new(&scene.model.config.llama, 2, scene.context());
     let runner = ModelRunner::new(&scene.model, &scene.pool, 2, scene.context());
     let engine = continuous_batching::Engine::new(runner, cache, limits);
-    watch(scene, engine, prompt)
+    watch(scene, engine, prompt, TOKENS)
 }
 
 /// This lesson's, with chunks of at most so many rows.
 pub fn in_chunks(scene: &Scene, prompt: &[TokenId], chunk: usize) -> anyhow::Result<Seen> {
+    for_tokens(scene, prompt, chunk, TOKENS)
+}
+
+/// The same, with a stream that writes as long as the long prompt is read.
+pub fn to_its_end(scene: &Scene, prompt: &[TokenId], chunk: usize) -> anyhow::Result<Seen> {
+    let steps = long_prompt(scene).len().div_ceil(chunk);
+    for_tokens(scene, prompt, chunk, BEFORE + steps + 2)
+}
+
+fn for_tokens(
+    scene: &Scene,
+    prompt: &[TokenId],
+    chunk: usize,
+    tokens: usize,
+) -> anyhow::Result<Seen> {
     let engine = scene.engine(&Means {
         max_running: 2,
         chunk,
         num_blocks: 2 * scene.context().div_ceil(BLOCK_SIZE),
         preemption: Preemption::Recompute,
     });
-    watch(scene, engine, prompt)
+    watch(scene, engine, prompt, tokens)
 }
 
-fn watch(scene: &Scene, mut engine: impl Steps, prompt: &[TokenId]) -> anyhow::Result<Seen> {
+fn watch(
+    scene: &Scene,
+    mut engine: impl Steps,
+    prompt: &[TokenId],
+    tokens: usize,
+) -> anyhow::Result<Seen> {
     let long = long_prompt(scene);
-    let stream = engine.submit(prompt, TOKENS)?;
+    let stream = engine.submit(prompt, tokens)?;
     let (begun, mut heard) = (Instant::now(), Vec::new());
     let mut seen = Seen {
         tokens: Vec::new(),
@@ -108,7 +135,7 @@ fn watch(scene: &Scene, mut engine: impl Steps, prompt: &[TokenId]) -> anyhow::R
         long_at: Duration::ZERO,
         came: Duration::ZERO,
     };
-    while seen.tokens.len() < TOKENS || seen.long_at.is_zero() {
+    while seen.tokens.len() < tokens || seen.long_at.is_zero() {
         if seen.tokens.len() == BEFORE && seen.came.is_zero() {
             engine.submit(&long, 1)?;
             seen.came = begun.elapsed();
