@@ -1,0 +1,278 @@
+//! Blocks change where keys and values lie, and not a bit of what comes out: attention through a table, logits and whole answers equal those of
+//! one piece of memory.
+
+mod common;
+
+use common::{Listener, Single, fixture_models, random, text};
+use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::{Batch, BatchSequence, Engine, EngineLimits, Memory, Request, SeqId};
+use generation::kernels::attend_row;
+use generation::{Model, State};
+use layout::pool::Pool;
+use paged_cache::attend::attend_blocks;
+use paged_cache::{BlockId, PagedCache, Pages, Wish};
+use training::TokenId;
+
+/// Block sizes: the smallest, one that divides nothing, and two usual ones.
+const BLOCK_SIZES: [usize; 4] = [1, 3, 16, 64];
+
+/// Attention over the same keys in one piece and in shuffled blocks, whose other places hold NaN.
+#[track_caller]
+fn check_attention(block_size: usize, context_len: usize, group_size: usize, head_dim: usize) {
+    let num_blocks = context_len.div_ceil(block_size) + 2;
+    // Every second number, then the others: neighbours in the table are not always neighbours in memory.
+    let mut table: Vec<BlockId> = (0..num_blocks as u32).step_by(2).map(BlockId).collect();
+    table.extend((1..num_blocks as u32).step_by(2).map(BlockId));
+    let (k, v) = (
+        random(context_len * head_dim, 1),
+        random(context_len * head_dim, 2),
+    );
+    let mut blocks = [
+        vec![f32::NAN; num_blocks * block_size * head_dim],
+        vec![f32::NAN; num_blocks * block_size * head_dim],
+    ];
+    for position in 0..context_len {
+        let block = table[position / block_size].index() * block_size + position % block_size;
+        for (blocks, whole) in blocks.iter_mut().zip([&k, &v]) {
+            blocks[block * head_dim..][..head_dim]
+                .copy_from_slice(&whole[position * head_dim..][..head_dim]);
+        }
+    }
+    let q = random(group_size * head_dim, 3);
+    let mut scores = vec![0.0; group_size * context_len];
+    let (mut whole, mut paged) = (vec![0.0; q.len()], vec![f32::NAN; q.len()]);
+    attend_row(
+        &q,
+        &k,
+        &v,
+        head_dim,
+        context_len,
+        group_size,
+        1,
+        head_dim,
+        &mut scores,
+        &mut whole,
+    );
+    attend_blocks(
+        &q,
+        &blocks[0],
+        &blocks[1],
+        &table,
+        block_size,
+        head_dim,
+        context_len,
+        &mut scores,
+        &mut paged,
+    );
+    assert_eq!(
+        whole, paged,
+        "{context_len} positions in blocks of {block_size}, {group_size} heads of {head_dim}"
+    );
+}
+
+#[test]
+fn attention_through_a_table_has_the_bits_of_one_piece() {
+    for block_size in BLOCK_SIZES {
+        for context_len in [1, 2, 3, 15, 16, 17, 63, 64, 65, 200] {
+            for (group_size, head_dim) in [(1, 8), (2, 32), (3, 64), (8, 17)] {
+                check_attention(block_size, context_len, group_size, head_dim);
+            }
+        }
+    }
+}
+
+/// A chunk of one sequence, whose last row's logits are wanted.
+fn chunk(id: SeqId, first: usize, tokens: &[TokenId]) -> Batch {
+    Batch {
+        tokens: tokens.to_vec(),
+        positions: (first..first + tokens.len()).collect(),
+        sequences: vec![BatchSequence {
+            id,
+            first_row: 0,
+            num_rows: tokens.len(),
+            wants_logits: true,
+        }],
+    }
+}
+
+/// Two texts in turn, each in chunks, through blocks; after each chunk the logits are those of one pass of lesson 06 over the text so far.
+#[track_caller]
+fn check_logits(model: &Model, block_size: usize, len: usize) {
+    let single = Single::new(model);
+    let pool = Pool::new(2);
+    let pages = Pages::new(2 * len.div_ceil(block_size), block_size, len);
+    let mut cache = PagedCache::new(&model.config.llama, pages);
+    let mut state = State::new(&model.config, 0);
+    let texts = [text(model, len, 1), text(model, len, 2)];
+    for (id, text) in (0..).map(SeqId).zip(&texts) {
+        let mut request = Request::new(id, text, 0, len);
+        assert_eq!(
+            cache.admit(&mut request),
+            continuous_batching::Admission::Admitted
+        );
+    }
+    cache.overwrite_unused(f32::NAN);
+    let mut first = 0;
+    for rows in [1, 5, 1, 2, 64].into_iter().cycle() {
+        let end = (first + rows).min(len);
+        for (id, text) in (0..).map(SeqId).zip(&texts) {
+            let batch = chunk(id, first, &text[first..end]);
+            let (config, weights) = (&model.config, &model.weights);
+            let logits = continuous_batching::forward::forward(
+                config, weights, &mut state, &mut cache, &pool, &batch,
+            );
+            let expected = single.logits(&text[..end]);
+            assert_eq!(
+                logits.unwrap(),
+                expected,
+                "{}: positions {first} to {end} in blocks of {block_size}",
+                model.name
+            );
+            cache.check_invariants();
+        }
+        first = end;
+        if first == len {
+            break;
+        }
+    }
+}
+
+#[test]
+fn logits_over_blocks_have_the_bits_of_lesson_06() {
+    for model in fixture_models() {
+        for block_size in BLOCK_SIZES {
+            check_logits(&model, block_size, 23);
+        }
+    }
+}
+
+/// All of these requests at once over blocks, twice: the second time their prompts are there. Returns tokens that were hit.
+#[track_caller]
+fn check_answers(
+    model: &Model,
+    block_size: usize,
+    prompts: &[Vec<TokenId>],
+    max_new: usize,
+) -> u64 {
+    let longest = prompts.iter().map(Vec::len).max().unwrap_or(0) + max_new;
+    let max_seq_len = longest.min(model.config.llama.max_seq_len);
+    let pool = Pool::new(2);
+    let num_blocks = prompts.len() * max_seq_len.div_ceil(block_size);
+    let pages = Pages::new(num_blocks, block_size, max_seq_len);
+    let cache = PagedCache::new(&model.config.llama, pages);
+    let runner = ModelRunner::new(model, &pool, prompts.len(), max_seq_len);
+    let limits = EngineLimits::of_model(&model.config, prompts.len());
+    let mut engine = Engine::new(runner, cache, limits);
+    let single = Single::new(model);
+    for round in 0..2 {
+        let mut listener = Listener::default();
+        let ids: Vec<SeqId> = prompts
+            .iter()
+            .map(|prompt| engine.submit(prompt, max_new).unwrap())
+            .collect();
+        while !engine.is_idle() {
+            engine.step(&mut |event| listener.take(event)).unwrap();
+            engine.check_invariants();
+            engine.memory.overwrite_unused(f32::NAN);
+        }
+        for (id, prompt) in ids.iter().zip(prompts) {
+            let expected = single.answer(prompt, max_new, max_seq_len);
+            let found = (listener.tokens[id].clone(), listener.ends[id]);
+            assert_eq!(
+                found,
+                expected,
+                "{}: prompt of {} in blocks of {block_size}, round {round}",
+                model.name,
+                prompt.len()
+            );
+        }
+        assert_eq!(engine.memory.pages().num_held(), 0);
+    }
+    engine.memory.pages().stats().prefix_hits
+}
+
+/// Prompt lengths on both sides of every border: a whole number of blocks, one more, one less.
+#[test]
+fn answers_equal_single_runs_at_every_border_and_with_hits() {
+    for model in fixture_models() {
+        for block_size in BLOCK_SIZES {
+            let lengths = [
+                1,
+                2,
+                block_size.max(2) - 1,
+                block_size,
+                block_size + 1,
+                2 * block_size,
+            ];
+            let most = model.config.llama.max_seq_len - 6;
+            let lengths = lengths.into_iter().filter(|len| (1..=most).contains(len));
+            let prompts: Vec<Vec<TokenId>> = lengths
+                .enumerate()
+                .map(|(i, len)| text(&model, len, i as u32))
+                .collect();
+            let hits = check_answers(&model, block_size, &prompts, 6);
+            let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
+            assert!(
+                hits > 0 || longest <= block_size,
+                "{}: blocks of {block_size} were never used again",
+                model.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_trained_model_answers_alike_over_blocks() {
+    let model = Model::open("stories").unwrap();
+    let prompts: Vec<Vec<TokenId>> = [5, 16, 17, 32, 33, 40]
+        .into_iter()
+        .map(|len| text(&model, len, 0))
+        .collect();
+    // All prompts are beginnings of one text. In the first round they join at once and nothing is there yet; in the second, all full blocks are, but
+    // of 16 and 32 tokens the last block is computed again for its logits: 0 + 0 + 16 + 16 + 32 + 32.
+    let hits = check_answers(&model, 16, &prompts, 12);
+    assert_eq!(hits, 96);
+} tokens were found");
+}
+
+/// Answers to one prompt: the first one computes it, the others take its blocks over and copy the last before they write.
+#[test]
+fn several_answers_to_one_prompt_share_it_and_stay_right() {
+    let model = Model::open("stories").unwrap();
+    let single = Single::new(&model);
+    let pool = Pool::new(2);
+    for (block_size, len) in [(16, 24), (16, 32), (1, 9), (7, 20)] {
+        let prompt = text(&model, len, 3);
+        let pages = Pages::new(64, block_size, 48).without_prefix_cache();
+        let cache = PagedCache::new(&model.config.llama, pages);
+        let runner = ModelRunner::new(&model, &pool, 4, 48);
+        let limits = EngineLimits::of_model(&model.config, 4);
+        let mut engine = Engine::new(runner, cache, limits);
+        let mut listener = Listener::default();
+        let first = engine.submit(&prompt, 5).unwrap();
+        let others: Vec<SeqId> = [10, 15, 8]
+            .into_iter()
+            .map(|max_new| {
+                let id = engine.submit(&prompt, max_new).unwrap();
+                let wish = Wish {
+                    parent: Some(first),
+                    ..Wish::default()
+                };
+                engine.memory.pages_mut().wish(id, wish);
+                id
+            })
+            .collect();
+        while !engine.is_idle() {
+            engine.step(&mut |event| listener.take(event)).unwrap();
+            engine.check_invariants();
+        }
+        for (id, max_new) in others.iter().zip([10, 15, 8]) {
+            let (tokens, end) = single.answer(&prompt, max_new, 48);
+            assert_eq!((&listener.tokens[id], listener.ends[id]), (&tokens, end));
+        }
+        let stats = engine.memory.pages().stats();
+        assert_eq!(stats.forked, 3 * len as u64, "blocks of {block_size}");
+        assert!((2..=3).contains(&stats.copies), "{stats:?}");
+        assert_eq!(engine.memory.pages().num_held(), 0);
+    }
+}
