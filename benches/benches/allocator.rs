@@ -190,7 +190,7 @@ fn prefixes(is_trial: bool) {
     println!(
         "{}",
         table::head_of(
-            "a request is admitted and gives back what it holds",
+            "a request is made, admitted, and gives back what it holds",
             is_trial
         )
     );
