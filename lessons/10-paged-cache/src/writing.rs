@@ -124,6 +124,8 @@ impl Pages {
         let missing = num_blocks.saturating_sub(held);
         let taken = self.allocator.allocate(missing, &mut table.blocks);
         assert!(taken, "these blocks were promised");
+        // Which blocks are taken, the list decides; in ascending order neighbours come to stand beside each other, and are read as one piece.
+        table.blocks[held..].sort_unstable();
         // Who was not promised so much takes from what nobody was promised.
         let promised = missing.min(table.promised.saturating_sub(held));
         table.promised = table.promised.max(num_blocks);

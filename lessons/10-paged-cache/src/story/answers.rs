@@ -99,7 +99,7 @@ pub fn count(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let mut table = Table::new(&[
         "answers",
         "slots (08)",
-        "blocks, each its own",
+        "blocks, own",
         "shared",
         "copied",
         "rows: own",
