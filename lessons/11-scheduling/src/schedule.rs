@@ -19,7 +19,7 @@ use crate::policy::{Policy, first};
 use crate::queues::Queues;
 use crate::recompute::send_back;
 use crate::stats::ScheduleStats;
-use crate::trace::{SentBack, Share, StepTrace};
+use crate::trace::{SentBack, StepTrace, shares};
 use crate::victim::choose_victim;
 use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::memory::{Admission, Memory};
@@ -279,25 +279,12 @@ impl Scheduler {
         let Some(trace) = &mut self.trace else {
             return;
         };
-        let mut running = queues.running.iter();
-        let share = |sequence: &BatchSequence| {
-            let entry = running.find(|entry| entry.id() == sequence.id)?;
-            Some(Share {
-                id: sequence.id,
-                class: entry.meta.class,
-                tenant: entry.meta.tenant,
-                first_position: batch.positions[sequence.first_row],
-                rows: sequence.num_rows,
-                num_tokens: entry.request.num_tokens(),
-                wants_logits: sequence.wants_logits,
-            })
-        };
         let budget = self.limits.max_step_tokens;
         trace.push(StepTrace {
             step: self.stats.steps - 1,
             now,
             budget: (budget < usize::MAX).then_some(budget),
-            computed: batch.sequences.iter().filter_map(share).collect(),
+            computed: shares(&queues.running, batch),
             joined: self.scratch.joined.clone(),
             sent_back: self.scratch.sent_back.clone(),
             waiting: queues.waiting.iter().map(Entry::id).collect(),

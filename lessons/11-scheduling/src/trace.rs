@@ -1,6 +1,7 @@
 //! What the scheduler decided, step by step: for figures and for looking for faults.
 
-use crate::entry::{Class, TenantId};
+use crate::entry::{Class, Entry, TenantId};
+use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::request::{FinishReason, SeqId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -55,6 +56,24 @@ pub struct SentBack {
     pub stored: usize,
 }
 // ANCHOR_END: trace
+
+/// The rows of a batch, whose sequences stand in the order of those who run.
+pub fn shares(running: &[Entry], batch: &Batch) -> Vec<Share> {
+    let mut running = running.iter();
+    let share = |sequence: &BatchSequence| {
+        let entry = running.find(|entry| entry.id() == sequence.id)?;
+        Some(Share {
+            id: sequence.id,
+            class: entry.meta.class,
+            tenant: entry.meta.tenant,
+            first_position: batch.positions[sequence.first_row],
+            rows: sequence.num_rows,
+            num_tokens: entry.request.num_tokens(),
+            wants_logits: sequence.wants_logits,
+        })
+    };
+    batch.sequences.iter().filter_map(share).collect()
+}
 
 impl StepTrace {
     /// Rows of the step.

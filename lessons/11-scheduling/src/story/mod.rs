@@ -4,6 +4,7 @@ mod blocking;
 mod chunks;
 mod load;
 mod opening;
+mod packed;
 mod policies;
 mod sent_back;
 mod stall;
@@ -102,7 +103,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     };
     opening::two_streams(&mut story, &scene)?;
     opening::recall(&mut story);
-    chunks::packed(&mut story)?;
+    packed::drawn(&mut story)?;
     chunks::measured(&mut story, &scene)?;
     sent_back::text(&mut story)?;
     sent_back::raced(&mut story, &scene)?;

@@ -3,192 +3,24 @@
 //! Nothing of the scheduler is simulated: it is [`Engine`] over the numbers of lesson 10's blocks. Only the runner computes nothing, and says what the step
 //! would have taken. What comes out depends on lengths, arrivals and three stated numbers, so it is the same on every machine.
 
+mod costed;
+mod outcome;
+mod setup;
+
+pub use costed::Costed;
+pub use outcome::{Outcome, Simulation};
+pub use setup::{Job, Setup};
+
 use crate::engine::Engine;
-use crate::entry::{Meta, TenantId};
-use crate::limits::StepLimits;
-use crate::memory::{SwapSpace, SwapStats};
+use crate::memory::SwapSpace;
 use crate::policy::Policy;
-use crate::stats::ScheduleStats;
-use crate::step_cost::StepCost;
-use continuous_batching::batch::Batch;
-use continuous_batching::error::{EngineError, Refusal};
+use continuous_batching::error::Refusal;
 use continuous_batching::event::{Delivery, Event};
-use continuous_batching::limits::EngineLimits;
 use continuous_batching::request::{FinishReason, SeqId};
-use continuous_batching::runner::{NoModel, Runner};
-use paged_cache::{BlockId, Pages, Promise};
+use paged_cache::{Pages, Promise};
 use static_batching::clock::{Clock, VirtualClock};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use training::TokenId;
-
-/// A machine to serve with.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// What a step may be.
-    pub limits: StepLimits,
-    /// Blocks on the device.
-    pub num_blocks: usize,
-    /// Positions of a block.
-    pub block_size: usize,
-    /// Tokens that the host pool has room for.
-    pub host_tokens: usize,
-    /// What a step costs.
-    pub cost: StepCost,
-    /// No step begins after this.
-    pub horizon: Duration,
-}
-
-impl Setup {
-    /// Up to `max_running` requests of up to `max_seq_len` tokens, memory for all of them at their longest, and no bound on a step.
-    pub fn new(max_running: usize, max_seq_len: usize) -> Setup {
-        let block_size = 16;
-        let engine = EngineLimits {
-            max_running,
-            max_new_tokens: usize::MAX,
-            max_seq_len,
-            vocab_size: 1,
-            end_of_text: Vec::new(),
-        };
-        Setup {
-            limits: StepLimits::whole_prompts(engine),
-            num_blocks: max_running * max_seq_len.div_ceil(block_size),
-            block_size,
-            host_tokens: 0,
-            cost: StepCost::default(),
-            horizon: Duration::MAX,
-        }
-    }
-
-    /// The same with steps of at most `budget` rows, and prompts in chunks of at most `chunk`.
-    pub fn with_budget(self, budget: usize, chunk: usize) -> Setup {
-        let limits = StepLimits {
-            max_step_tokens: budget.max(self.limits.engine.max_running),
-            max_chunk_tokens: chunk,
-            ..self.limits
-        };
-        Setup { limits, ..self }
-    }
-}
-
-/// A request to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Job {
-    /// When.
-    pub at: Duration,
-    /// Of whom, and how urgent.
-    pub meta: Meta,
-    /// Tokens of its prompt, at least one.
-    pub prompt_tokens: usize,
-    /// Tokens of its answer.
-    pub new_tokens: usize,
-}
-
-/// What became of a request. Times since the start; `None`: it did not come to that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// When it came.
-    pub arrived: Duration,
-    /// When the first step with a row of it began.
-    pub started: Option<Duration>,
-    /// Its first token.
-    pub first: Option<Duration>,
-    /// Its last token so far.
-    pub last: Option<Duration>,
-    /// Its end.
-    pub finished: Option<Duration>,
-    /// Tokens that it got.
-    pub tokens: usize,
-    /// Longest time between two of them.
-    pub longest_gap: Duration,
-    /// Whether it gave up.
-    pub gave_up: bool,
-}
-
-impl Outcome {
-    /// From the arrival to the first row; for one that never got any, to `end`.
-    pub fn waited(&self, end: Duration) -> Duration {
-        let until = self.started.or(self.finished).unwrap_or(end);
-        until.saturating_sub(self.arrived)
-    }
-
-    /// From the arrival to the first token, if there was one.
-    pub fn ttft(&self) -> Option<Duration> {
-        Some(self.first?.saturating_sub(self.arrived))
-    }
-
-    /// From the arrival to the end, if it got all of its answer.
-    pub fn latency(&self) -> Option<Duration> {
-        let finished = self.finished.filter(|_| !self.gave_up)?;
-        Some(finished.saturating_sub(self.arrived))
-    }
-}
-
-/// What came of a plan.
-#[derive(Clone, Debug)]
-pub struct Simulation {
-    /// One for each job, in their order. Jobs that the horizon cut off are missing at the end.
-    pub outcomes: Vec<Outcome>,
-    /// When the last step ended.
-    pub end: Duration,
-    /// The scheduler's counts.
-    pub stats: ScheduleStats,
-    /// What went to the host pool and came back.
-    pub swaps: SwapStats,
-    /// Rows that each tenant was given.
-    pub served: BTreeMap<TenantId, u64>,
-}
-
-impl Simulation {
-    /// Tokens of all answers.
-    pub fn tokens(&self) -> usize {
-        self.outcomes.iter().map(|outcome| outcome.tokens).sum()
-    }
-
-    /// Tokens of answers a second, up to the end.
-    pub fn tokens_per_second(&self) -> f64 {
-        self.tokens() as f64 / self.end.as_secs_f64().max(1e-9)
-    }
-}
-
-/// Computes nothing: keeps the books of memory and says what the step would have taken.
-pub struct Costed {
-    model: NoModel,
-    cost: StepCost,
-    copied: Vec<(BlockId, BlockId)>,
-    took: Duration,
-}
-
-impl Costed {
-    /// A runner with this cost of a step.
-    pub fn new(cost: StepCost) -> Costed {
-        Costed {
-            model: NoModel::new(1),
-            cost,
-            copied: Vec::new(),
-            took: Duration::ZERO,
-        }
-    }
-
-    /// What the last step took.
-    pub fn took(&self) -> Duration {
-        self.took
-    }
-}
-
-impl Runner<SwapSpace<Pages>> for Costed {
-    fn forward(
-        &mut self,
-        memory: &mut SwapSpace<Pages>,
-        batch: &Batch,
-    ) -> Result<&mut [f32], EngineError> {
-        self.took = self.cost.of(batch);
-        self.copied.clear();
-        memory.device_mut().begin(batch, &mut self.copied)?;
-        memory.device_mut().commit(batch);
-        self.model.forward(memory, batch)
-    }
-}
 
 /// The engine that is simulated.
 pub type NumbersEngine = Engine<Costed, Pages>;
@@ -301,7 +133,9 @@ fn note(outcome: &mut Outcome, now: Duration, end: Option<FinishReason>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::{Meta, TenantId};
     use crate::policy::Fcfs;
+    use crate::step_cost::StepCost;
 
     fn job(at_ms: u64, prompt_tokens: usize, new_tokens: usize) -> Job {
         Job {

@@ -1,0 +1,69 @@
+//! A machine, and what comes to it.
+
+use crate::entry::Meta;
+use crate::limits::StepLimits;
+use crate::step_cost::StepCost;
+use continuous_batching::limits::EngineLimits;
+use std::time::Duration;
+
+/// A machine to serve with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What a step may be.
+    pub limits: StepLimits,
+    /// Blocks on the device.
+    pub num_blocks: usize,
+    /// Positions of a block.
+    pub block_size: usize,
+    /// Tokens that the host pool has room for.
+    pub host_tokens: usize,
+    /// What a step costs.
+    pub cost: StepCost,
+    /// No step begins after this.
+    pub horizon: Duration,
+}
+
+impl Setup {
+    /// Up to `max_running` requests of up to `max_seq_len` tokens, memory for all of them at their longest, and no bound on a step.
+    pub fn new(max_running: usize, max_seq_len: usize) -> Setup {
+        let block_size = 16;
+        let engine = EngineLimits {
+            max_running,
+            max_new_tokens: usize::MAX,
+            max_seq_len,
+            vocab_size: 1,
+            end_of_text: Vec::new(),
+        };
+        Setup {
+            limits: StepLimits::whole_prompts(engine),
+            num_blocks: max_running * max_seq_len.div_ceil(block_size),
+            block_size,
+            host_tokens: 0,
+            cost: StepCost::default(),
+            horizon: Duration::MAX,
+        }
+    }
+
+    /// The same with steps of at most `budget` rows, and prompts in chunks of at most `chunk`.
+    pub fn with_budget(self, budget: usize, chunk: usize) -> Setup {
+        let limits = StepLimits {
+            max_step_tokens: budget.max(self.limits.engine.max_running),
+            max_chunk_tokens: chunk,
+            ..self.limits
+        };
+        Setup { limits, ..self }
+    }
+}
+
+/// A request to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// When.
+    pub at: Duration,
+    /// Of whom, and how urgent.
+    pub meta: Meta,
+    /// Tokens of its prompt, at least one.
+    pub prompt_tokens: usize,
+    /// Tokens of its answer.
+    pub new_tokens: usize,
+}

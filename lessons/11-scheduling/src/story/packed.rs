@@ -1,0 +1,106 @@
+//! A budget for each step, drawn and priced.
+
+use super::world::in_ms;
+use continuous_batching::{Delivery, Event};
+use lab::story::{Choice, Prediction, Story};
+use lab::term::Tone;
+use scheduling::Meta;
+use scheduling::policy::Fcfs;
+use scheduling::simulate::{Setup, engine};
+use scheduling::step_cost::StepCost;
+use scheduling::trace::StepTrace;
+use std::time::Duration;
+use training::TokenId;
+
+/// A step's rows as letters: `A` a row of the first request, `·` room in the budget.
+fn letters(step: &StepTrace, budget: usize) -> String {
+    let mut line: String = (step.computed.iter())
+        .flat_map(|share| {
+            let letter = char::from(b'A' + share.id.0 as u8);
+            std::iter::repeat_n(letter, share.rows)
+        })
+        .collect();
+    line.extend(std::iter::repeat_n(
+        '·',
+        budget.saturating_sub(step.num_rows()),
+    ));
+    line
+}
+
+/// Five requests in steps of 16 rows, drawn.
+pub fn drawn(story: &mut Story) -> anyhow::Result<()> {
+    const BUDGET: usize = 16;
+    story.step(
+        "Fill a budget",
+        "Every step may have so many rows. Whoever writes a text gets one first; prompts share what is left, each at most a chunk.",
+    );
+    let setup = Setup::new(5, 128).with_budget(BUDGET, 8);
+    let mut engine = engine(&setup, Box::new(Fcfs));
+    engine.start_trace();
+    let requests = [
+        ("A", 2, 9),
+        ("B", 2, 9),
+        ("C", 30, 4),
+        ("D", 6, 6),
+        ("E", 4, 5),
+    ];
+    for (_, prompt, new) in requests {
+        engine.submit(
+            Duration::ZERO,
+            Meta::default(),
+            &vec![TokenId(0); prompt],
+            new,
+        )?;
+    }
+    while !engine.is_idle() {
+        engine.step(Duration::ZERO, &mut |_: Event<'_>| Delivery::Taken)?;
+    }
+    let list: Vec<String> = (requests.iter())
+        .map(|(name, prompt, new)| format!("{name} {prompt} → {new}"))
+        .collect();
+    story.say(format!(
+        "Prompt → answer: {}. Budget {BUDGET}, chunks of 8.",
+        list.join(", ")
+    ));
+    story.say("");
+    for step in engine.trace() {
+        let line = story.paint(Tone::Accent, &letters(step, BUDGET));
+        let ends: String = (step.finished.iter())
+            .map(|(id, _)| format!(" {} ends", char::from(b'A' + id.0 as u8)))
+            .collect();
+        story.print(format!("   step {:>2}  {line} {ends}\n", step.step + 1));
+    }
+    story.values("trace", engine.trace());
+    story.say("C is read in four parts. D and E came after it and do not wait for its end, and A and B get a token in every step.");
+    priced(story);
+    Ok(())
+}
+
+/// What the same rows cost in more steps.
+fn priced(story: &mut Story) {
+    let cost = StepCost {
+        per_pair: Duration::ZERO,
+        ..StepCost::default()
+    };
+    let (whole, chunk) = (cost.of_counts(513, 0), cost.of_counts(65, 0));
+    let because = format!(
+        "Whole: 513 rows and one reading of the weights, {:.0} ms with this cost of a step. In chunks: 8 readings and 520 rows, {:.0} ms. But the stream has eight tokens in \
+         that time, each after {:.0} ms.",
+        in_ms(whole),
+        8.0 * in_ms(chunk),
+        in_ms(chunk)
+    );
+    story.predict(Prediction {
+        id: "chunk-cost",
+        question: "A prompt of 512 is read beside one stream, whole in one step or in 8 chunks of 64. A step costs 6 ms and an eighth of a millisecond a row. Which takes less time in all?",
+        options: &[
+            Choice { text: "the chunks", answer_to_wrong: Some("That is the idea that chunking adds throughput. Each chunk is a quick step, but the weights are read for each of them.") },
+            Choice { text: "whole", answer_to_wrong: None },
+            Choice { text: "the same: the rows are the same", answer_to_wrong: Some("The rows are, but not the readings of the weights: eight instead of one.") },
+        ],
+        answer: 1,
+        because: &because,
+    });
+    story.values("whole_ms", in_ms(whole));
+    story.values("eight_chunks_ms", 8.0 * in_ms(chunk));
+}
