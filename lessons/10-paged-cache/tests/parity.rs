@@ -232,7 +232,6 @@ fn the_trained_model_answers_alike_over_blocks() {
     // of 16 and 32 tokens the last block is computed again for its logits: 0 + 0 + 16 + 16 + 32 + 32.
     let hits = check_answers(&model, 16, &prompts, 12);
     assert_eq!(hits, 96);
-} tokens were found");
 }
 
 /// Answers to one prompt: the first one computes it, the others take its blocks over and copy the last before they write.
