@@ -137,6 +137,11 @@ mod ex_09_1_softmax {
             &expected,
         );
         expect_close(
+            "logits [100, 80, 0] have the shares of [20, 0, -80]",
+            &shares(&[100.0, 80.0, 0.0], 1.0),
+            &shares(&[20.0, 0.0, -80.0], 1.0),
+        );
+        expect_close(
             "logits [9, 8] at temperature 0.01",
             &shares(&[9.0, 8.0], 0.01),
             &[1.0, 0.0],

@@ -151,7 +151,7 @@ fn charts(
         grid.iter().map(free).collect(),
     );
     story.chart(&marked(chart.note(&format!(
-        "mean entropy of {:.2} nats at the line, as without knobs: less on one side, up to twice as much on the other. Model {}",
+        "blue: less than the model itself, {:.2} nats; red: more, up to twice that. Model {}",
         own.entropy, scene.model.name
     ))))?;
     let many = |left: &Left| (left.kept.ln() / vocab_size.ln()) as f32;
@@ -164,7 +164,7 @@ fn charts(
         grid.iter().map(many).collect(),
     );
     story.chart(&marked(chart.note(&format!(
-        "from 1 to {vocab_size}, on a scale of factors; {:.0} at the line. Model {}",
+        "1 to {vocab_size}, by factors; {:.0} at the line. Model {}",
         vocab_size.sqrt(),
         scene.model.name
     ))))?;

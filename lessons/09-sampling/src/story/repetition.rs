@@ -102,7 +102,7 @@ pub fn by_strategy(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     side_by_side(story, scene, &texts);
     story.values("repeated_share", &shares);
     claim(story, &shares);
-    story.chart(&chart)?;
+    story.chart(&chart.less_is_better().baseline(GREEDY))?;
     Ok(())
 }
 
