@@ -1,5 +1,6 @@
 //! Keys and values in blocks.
 
+use crate::ahead::attend_ahead;
 use crate::attend::attend_blocks;
 use crate::block::BlockId;
 use crate::pages::Pages;
@@ -237,7 +238,12 @@ impl KvCache for PagedCache {
         let attend =
             |row: usize, kv_head: usize, q: &[f32], scores: &mut [f32], out: &mut [f32]| {
                 let head = self.head(layer, kv_head);
-                attend_blocks(
+                // A row that has a neighbour of its own sequence reads what that one has just read.
+                let attend = match self.pages.is_alone(row) {
+                    true => attend_ahead,
+                    false => attend_blocks,
+                };
+                attend(
                     q,
                     &self.k[head.clone()],
                     &self.v[head],
