@@ -5,10 +5,12 @@
 //! over the same keys and values. Blocks are tried as neighbours and in no order, as after a long time of coming and going. Then criterion, for
 //! the history.
 
+use continuous_batching::cache::KvCache;
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::{Batch, Request, SeqId};
 use criterion::{BenchmarkId, Criterion};
 use lab::number::grouped;
+use lab::race::RaceResult;
 use lab::table::Table;
 use ladder::blocks::{BlockOrder, put};
 use ladder::passes::Ragged;
@@ -28,8 +30,8 @@ const NUM_BLOCKS: [usize; 3] = [1024, 16_384, 131_072];
 const BLOCK_SIZES: [usize; 4] = [1, 4, 16, 64];
 /// The block size of the tables of numbers.
 const USUAL: usize = 16;
-/// Sequences of a decode step, and the positions that each row sees.
-const SHAPES: [(usize, usize); 2] = [(8, 512), (1, 2048)];
+/// Sequences of a pass, the positions that their last rows see, and the rows of each.
+const SHAPES: [(usize, usize, usize); 3] = [(8, 512, 1), (1, 2048, 1), (1, 512, 512)];
 /// From this block size on, attention is to be as fast as over slots, up to five percent.
 const TARGET_FROM: usize = 16;
 
@@ -247,68 +249,96 @@ fn come_and_go(pages: &mut Pages, prompt: &[TokenId]) -> usize {
     request.num_computed
 }
 
-/// Both kinds of memory in turn, for each block size.
+/// Both kinds of memory in turn, for each kind of pass and block size.
 fn attention(subject: &Subject, is_trial: bool) {
     println!("{}", table::head(subject, is_trial));
     let mut table = Table::new(&[
-        "a step",
+        "attention of",
         "block size",
         "µs, slots",
         "neighbours",
         "no order",
-        "attention, no order",
-        "whole step",
+        "more, no order",
+        "more, whole step",
         "target",
     ]);
-    for (batch_size, context_len) in SHAPES {
-        let context_len = subject.context(context_len);
-        for block_size in BLOCK_SIZES {
-            let mut slots = Ragged::new(subject, batch_size, context_len);
-            slots.rows(batch_size, context_len);
-            slots.ask();
-            let of_order = |order| {
-                let mut ragged = Ragged::paged(subject, batch_size, context_len, block_size, order);
-                ragged.rows(batch_size, context_len);
-                ragged.ask();
-                ragged
-            };
-            let neighbours = RefCell::new(of_order(BlockOrder::InARow));
-            let shuffled = RefCell::new(of_order(BlockOrder::Shuffled));
-            let slots = RefCell::new(slots);
-            let attend = table::race_in_us("attention", is_trial)
-                .entry("slots", None, || slots.borrow_mut().attention())
-                .entry("neighbours", None, || neighbours.borrow_mut().attention())
-                .entry("shuffled", None, || shuffled.borrow_mut().attention())
-                .check(same)
-                .run()
-                .expect("the same numbers, wherever they are");
-            let step = table::race_in_us("step", is_trial)
-                .entry("slots", None, || slots.borrow_mut().pass())
-                .entry("shuffled", None, || shuffled.borrow_mut().pass())
-                .check(same)
-                .run()
-                .expect("the same logits, wherever the keys are");
-            let of = |name: &str| attend.entry(name).map_or(f64::NAN, |entry| entry.median);
-            // How much more time than over slots.
-            let more = of("shuffled") / of("slots") - 1.0;
-            let steps = |name: &str| step.entry(name).map_or(f64::NAN, |entry| entry.median);
-            let target = match block_size >= TARGET_FROM && !is_trial {
-                true => table::target_below(more, 0.05, "< +5 %"),
-                false => "-".to_owned(),
-            };
-            table.row([
-                format!("{batch_size} x {context_len}"),
-                block_size.to_string(),
-                table::micros(of("slots")),
-                table::micros(of("neighbours")),
-                table::micros(of("shuffled")),
-                more_percent(more),
-                more_percent(steps("shuffled") / steps("slots") - 1.0),
-                target,
-            ]);
+    for shape in SHAPES {
+        // Prompts over tiny blocks take seconds and say nothing that decoding does not say.
+        let is_worth_it = |block_size: &usize| shape.2 == 1 || *block_size >= TARGET_FROM;
+        for block_size in BLOCK_SIZES.into_iter().filter(is_worth_it) {
+            table.row(attention_row(subject, shape, block_size, is_trial));
         }
     }
     println!("{table}");
+}
+
+/// Puts a pass of some shape together, and returns its name.
+fn put_together<C: KvCache + Memory>(
+    ragged: &mut Ragged<'_, C>,
+    (batch_size, context_len, rows): (usize, usize, usize),
+) -> String {
+    let name = match rows {
+        1 => {
+            ragged.rows(batch_size, context_len);
+            format!("{batch_size} decoding at {context_len}")
+        }
+        _ => {
+            ragged.chunk(context_len - rows, rows);
+            format!("a prompt of {rows}")
+        }
+    };
+    ragged.ask();
+    name
+}
+
+fn attention_row(
+    subject: &Subject,
+    (batch_size, context_len, rows): (usize, usize, usize),
+    block_size: usize,
+    is_trial: bool,
+) -> [String; 8] {
+    let context_len = subject.context(context_len);
+    let shape = (batch_size, context_len, rows.min(context_len));
+    let of_order = |order| {
+        let mut ragged = Ragged::paged(subject, batch_size, context_len, block_size, order);
+        put_together(&mut ragged, shape);
+        RefCell::new(ragged)
+    };
+    let (neighbours, shuffled) = (of_order(BlockOrder::InARow), of_order(BlockOrder::Shuffled));
+    let mut slots = Ragged::new(subject, batch_size, context_len);
+    let name = put_together(&mut slots, shape);
+    let slots = RefCell::new(slots);
+    let attend = table::race_in_us("attention", is_trial)
+        .entry("slots", None, || slots.borrow_mut().attention())
+        .entry("neighbours", None, || neighbours.borrow_mut().attention())
+        .entry("shuffled", None, || shuffled.borrow_mut().attention())
+        .check(same)
+        .run()
+        .expect("the same numbers, wherever they are");
+    // How much more time than over slots.
+    let more = |race: &RaceResult| race.ratio("slots", "shuffled") - 1.0;
+    let step = (rows == 1).then(|| {
+        table::race_in_us("step", is_trial)
+            .entry("slots", None, || slots.borrow_mut().pass())
+            .entry("shuffled", None, || shuffled.borrow_mut().pass())
+            .check(same)
+            .run()
+            .expect("the same logits, wherever the keys are")
+    });
+    let of = |name: &str| table::micros(attend.entry(name).map_or(f64::NAN, |entry| entry.median));
+    [
+        name,
+        block_size.to_string(),
+        of("slots"),
+        of("neighbours"),
+        of("shuffled"),
+        more_percent(more(&attend)),
+        step.map_or("-".to_owned(), |step| more_percent(more(&step))),
+        match block_size >= TARGET_FROM && !is_trial {
+            true => table::target_below(more(&attend), 0.05, "< +5 %"),
+            false => "-".to_owned(),
+        },
+    ]
 }
 
 fn same(a: &f32, b: &f32) -> Result<(), String> {
@@ -326,23 +356,16 @@ fn history(criterion: &mut Criterion, subject: &Subject) {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_secs(1));
-    let (batch_size, context_len) = SHAPES[0];
+    let (batch_size, context_len, rows) = SHAPES[0];
     let context_len = subject.context(context_len);
-    let name = &subject.model.name;
+    let (shape, name) = ((batch_size, context_len, rows), &subject.model.name);
     let mut slots = Ragged::new(subject, batch_size, context_len);
-    slots.rows(batch_size, context_len);
-    slots.ask();
+    put_together(&mut slots, shape);
     let id = BenchmarkId::new("attention, slots", name);
     group.bench_function(id, |bencher| bencher.iter(|| slots.attention()));
-    let mut blocks = Ragged::paged(
-        subject,
-        batch_size,
-        context_len,
-        USUAL,
-        BlockOrder::Shuffled,
-    );
-    blocks.rows(batch_size, context_len);
-    blocks.ask();
+    let order = BlockOrder::Shuffled;
+    let mut blocks = Ragged::paged(subject, batch_size, context_len, USUAL, order);
+    put_together(&mut blocks, shape);
     let id = BenchmarkId::new(format!("attention, blocks of {USUAL}"), name);
     group.bench_function(id, |bencher| bencher.iter(|| blocks.attention()));
     group.finish();

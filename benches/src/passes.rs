@@ -71,7 +71,7 @@ impl<'a> Ragged<'a> {
     /// `num_slots` sequences of `capacity` positions in slots, all of them filled.
     pub fn new(subject: &'a Subject, num_slots: usize, capacity: usize) -> Ragged<'a> {
         let cache = SlotCache::new(&subject.model.config.llama, num_slots, capacity);
-        Ragged::over(subject, cache, num_slots, capacity)
+        Ragged::over(subject, cache, num_slots, capacity, capacity)
     }
 }
 
@@ -87,17 +87,20 @@ impl<'a> Ragged<'a, PagedCache> {
         let num_blocks = num_sequences * capacity.div_ceil(block_size);
         let pages = pages(num_blocks, block_size, capacity, order);
         let cache = PagedCache::new(&subject.model.config.llama, pages);
-        Ragged::over(subject, cache, num_sequences, capacity)
+        // A block at a time, as an answer takes them: blocks that are taken together may be put in order.
+        Ragged::over(subject, cache, num_sequences, capacity, block_size)
     }
 }
 
 impl<'a, C: KvCache + Memory> Ragged<'a, C> {
-    /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values: what they say does not change the work.
+    /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values, `chunk` positions at a time: what they
+    /// say does not change the work.
     pub fn over(
         subject: &'a Subject,
         cache: C,
         num_sequences: usize,
         capacity: usize,
+        chunk: usize,
     ) -> Ragged<'a, C> {
         let config = &subject.model.config;
         let mut ragged = Ragged {
@@ -112,9 +115,14 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
             let mut request = Request::new(id, &tokens, 0, capacity);
             let admission = ragged.cache.admit(&mut request);
             assert_eq!(admission, Admission::Admitted, "there is room for all");
-            ragged.put(id, 0, &tokens);
-            ragged.fill(&random(capacity * width, id.0));
-            ragged.batch.clear();
+            let qkv = random(capacity * width, id.0);
+            for (index, qkv) in qkv.chunks(chunk * width).enumerate() {
+                let first = index * chunk;
+                let tokens = &tokens[first..first + qkv.len() / width];
+                ragged.put(id, first, tokens);
+                ragged.fill(qkv);
+                ragged.batch.clear();
+            }
         }
         ragged
     }
@@ -190,8 +198,10 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
         attended.iter().sum()
     }
 
-    /// Random queries for [`Ragged::attention`].
+    /// Random queries for [`Ragged::attention`] of what was put together.
     pub fn ask(&mut self) {
+        let config = &self.subject.model.config;
+        self.state.reserve(config, self.batch.num_rows());
         let qkv = &mut self.state.qkv;
         let numbers = random(qkv.len(), 77);
         qkv.copy_from_slice(&numbers);
@@ -263,6 +273,8 @@ mod tests {
                 let mut blocks = Ragged::paged(&subject, 3, 20, block_size, order);
                 blocks.rows(3, 20);
                 blocks.ask();
+                assert_eq!(blocks.attention(), attended, "{block_size}, {order:?}");
+                // Also a second time.
                 assert_eq!(blocks.attention(), attended, "{block_size}, {order:?}");
                 assert_eq!(blocks.pass(), logits, "{block_size}, {order:?}");
             }
