@@ -1,38 +1,25 @@
 //! The command besides the story.
 
+use crate::answers::{Answer, choice};
 use crate::flags::SamplingFlags;
 use anyhow::Context;
 use continuous_batching::engine::Choice;
 use continuous_batching::model_runner::ModelRunner;
 use continuous_batching::slot_cache::SlotCache;
-use continuous_batching::{Delivery, Engine, EngineLimits, Event, FinishReason, SeqId};
+use continuous_batching::{Delivery, Engine, EngineLimits, SeqId};
 use generation::Model;
 use lab::args::CommonArgs;
 use lab::term;
 use layout::pool::Pool;
-use sampling::answer::AnswerText;
-use sampling::choice::ParamsOfRequests;
-use sampling::logprobs::Logprob;
-use sampling::{CheckedParams, Sampler, SamplingParams};
-use serde_json::{Value, json};
+use sampling::SamplingParams;
+use serde_json::json;
 use std::collections::HashMap;
 use std::io::{IsTerminal, Read};
-use std::sync::{Arc, Mutex};
-use training::TokenId;
 
 /// Tokens that a text goes on for when nothing is said.
 const DEFAULT_TOKENS: usize = 128;
 /// Most answers to one text; each needs a slot.
 const MOST_ANSWERS: u32 = 64;
-
-/// One answer as it grows.
-struct Answer<'a> {
-    params: CheckedParams,
-    text: Option<AnswerText<'a>>,
-    shown: String,
-    tokens: Vec<TokenId>,
-    reason: Option<&'static str>,
-}
 
 /// `generate`: one answer is printed as it comes, several one after the other when all are done; with --json one document at the end.
 pub fn generate(
@@ -109,116 +96,6 @@ pub fn generate(
         }
     }
     Ok(())
-}
-
-impl<'a> Answer<'a> {
-    fn new(model: &'a Model, params: CheckedParams) -> anyhow::Result<Answer<'a>> {
-        Ok(Answer {
-            text: Some(AnswerText::new(model.tokenizer()?, &params)),
-            params,
-            shown: String::new(),
-            tokens: Vec::new(),
-            reason: None,
-        })
-    }
-
-    /// Takes what happened to it, and says which text is new and whether it wants to go on.
-    fn take(&mut self, event: Event<'_>) -> (String, Delivery) {
-        let Some(text) = &mut self.text else {
-            return (String::new(), Delivery::ReceiverGone);
-        };
-        let (piece, delivery) = match event {
-            Event::Token { token, .. } => {
-                let piece = text.push(token);
-                let is_over = text.is_over();
-                if is_over {
-                    self.reason = Some("stop");
-                }
-                if !(is_over && self.params.stop_ids.contains(&token)) {
-                    self.tokens.push(token);
-                }
-                let delivery = match is_over {
-                    true => Delivery::ReceiverGone,
-                    false => Delivery::Taken,
-                };
-                (piece, delivery)
-            }
-            Event::Finished { reason, .. } => {
-                self.reason.get_or_insert(match reason {
-                    FinishReason::Stop => "stop",
-                    FinishReason::Length => "length",
-                    FinishReason::Context => "context",
-                    FinishReason::Cancelled => "cancelled",
-                });
-                let rest = self.text.take().map(AnswerText::finish);
-                (rest.unwrap_or_default(), Delivery::Taken)
-            }
-        };
-        self.shown.push_str(&piece);
-        (piece, delivery)
-    }
-
-    /// For machines.
-    fn document(&self, tokenizer: &loading::Tokenizer, noted: Option<&Vec<Noted>>) -> Value {
-        let token = |token: TokenId, logprob: f32| {
-            json!({
-                "token": token,
-                "text": generation::candidates::visible(tokenizer, token),
-                "logprob": logprob,
-            })
-        };
-        let one = |noted: &Noted| {
-            let likeliest = noted.likeliest.iter();
-            json!({
-                "chosen": token(noted.chosen.token, noted.chosen.logprob),
-                "likeliest": likeliest.map(|l| token(l.token, l.logprob)).collect::<Vec<_>>(),
-            })
-        };
-        json!({
-            "answer": self.params.answer,
-            "tokens": self.tokens,
-            "text": self.shown,
-            "finish_reason": self.reason,
-            "logprobs": noted.map(|all| all.iter().take(self.tokens.len()).map(one).collect::<Vec<_>>()),
-        })
-    }
-}
-
-/// A token and the likeliest ones in its place, with what the model thought of them.
-struct Noted {
-    chosen: Logprob,
-    likeliest: Vec<Logprob>,
-}
-
-/// What was noted for each request.
-type Notes = Arc<Mutex<HashMap<SeqId, Vec<Noted>>>>;
-
-/// A choice by each request's parameters, which notes log probabilities where they are wanted.
-fn choice(wants_logprobs: bool) -> (Choice, ParamsOfRequests, Notes) {
-    let (params, notes) = (ParamsOfRequests::new(), Notes::default());
-    if !wants_logprobs {
-        return (params.choice(), params, notes);
-    }
-    let (of_requests, noted, mut sampler) = (params.clone(), notes.clone(), Sampler::new());
-    let choice: Choice = Box::new(move |request, logits| {
-        let Some(params) = of_requests.get(request.id) else {
-            return generation::generate::greedy(logits);
-        };
-        let sampled = sampler.sample(&params, &request.prompt, &request.output, logits)?;
-        if let Some(logprob) = sampled.logprob {
-            let note = Noted {
-                chosen: Logprob {
-                    token: sampled.token,
-                    logprob,
-                },
-                likeliest: sampler.logprobs().to_vec(),
-            };
-            let mut notes = noted.lock().unwrap_or_else(|error| error.into_inner());
-            notes.entry(request.id).or_default().push(note);
-        }
-        Ok(sampled.token)
-    });
-    (choice, params, notes)
 }
 
 fn engine<'a>(

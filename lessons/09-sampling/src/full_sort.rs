@@ -1,9 +1,10 @@
 //! The same choice in the plainest way: sort the vocabulary, then cut. Slow; the oracle of the tests and the baseline of the race.
 
+use crate::draw::{place_of, sum};
 use crate::params::CheckedParams;
 use crate::penalty::{Seen, penalize};
 use crate::random::uniform;
-use crate::sampler::{add_bias, place_of, sum};
+use crate::sampler::add_bias;
 use crate::softmax::softmax;
 use generation::GenerateError;
 use generation::generate::greedy;

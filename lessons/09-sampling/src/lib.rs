@@ -14,6 +14,7 @@
 //! | [`nucleus`] | the border of top-p |
 //! | [`random`] | a number for each draw, by address: seed, answer, position |
 //! | [`penalty`], [`history`] | what a token costs that was there before |
+//! | [`draw`] | from shares to one token |
 //! | [`sampler`] | one token: bias, penalties, temperature, top-k, top-p, min-p, draw |
 //! | [`full_sort`] | the same with a sort: the oracle, and the baseline of the race |
 //! | [`logprobs`], [`stop`] | what the model itself thought; texts that end an answer |
@@ -43,6 +44,7 @@ pub mod random;
 pub mod history;
 pub mod penalty;
 
+pub mod draw;
 pub mod sampler;
 
 pub mod full_sort;

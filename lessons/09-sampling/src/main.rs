@@ -6,6 +6,7 @@
 //! cargo run -p lesson09 -- generate "Once upon a time" --answers 3 --stop "." --seed 7
 //! ```
 
+mod answers;
 mod commands;
 mod flags;
 mod story;

@@ -45,23 +45,28 @@ fn a_choice_allocates_nothing_after_warm_up() {
     ];
     let settings = settings.map(|params| params.check(VOCAB_SIZE).unwrap());
     let text: Vec<TokenId> = (0..VOCAB_SIZE as u32).map(TokenId).collect();
-    let mut sampler = Sampler::new();
-    // Warm-up: one choice with logprobs, and one with a penalty; the shortest text and the steep row.
-    for params in [&settings[0], &settings[5]] {
-        row.copy_from_slice(&steep);
-        sampler
-            .sample(params, &text[..1], &text[..1], &mut row)
-            .unwrap();
-    }
-    let before = snapshot().allocations;
-    for params in &settings {
-        for len in [1, 100, VOCAB_SIZE] {
-            for logits in [&steep, &flat] {
-                row.copy_from_slice(logits);
-                let (prompt, output) = text[..len].split_at(len / 2);
-                sampler.sample(params, prompt, output, &mut row).unwrap();
+    let mut allocations = || {
+        let mut sampler = Sampler::new();
+        // Warm-up: one choice with logprobs, and one with a penalty; the shortest text and the steep row.
+        for params in [&settings[0], &settings[5]] {
+            row.copy_from_slice(&steep);
+            sampler
+                .sample(params, &text[..1], &text[..1], &mut row)
+                .unwrap();
+        }
+        let before = snapshot().allocations;
+        for params in &settings {
+            for len in [1, 100, VOCAB_SIZE] {
+                for logits in [&steep, &flat] {
+                    row.copy_from_slice(logits);
+                    let (prompt, output) = text[..len].split_at(len / 2);
+                    sampler.sample(params, prompt, output, &mut row).unwrap();
+                }
             }
         }
-    }
-    assert_eq!(snapshot().allocations - before, 0);
+        snapshot().allocations - before
+    };
+    // The thread of the test harness may allocate now and then; a sampler that allocates does so each time.
+    let fewest = (0..5).map(|_| allocations()).min();
+    assert_eq!(fewest, Some(0));
 }

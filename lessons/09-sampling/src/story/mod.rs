@@ -1,6 +1,7 @@
 //! The experiment, told in steps.
 
 mod columns;
+mod forbidden;
 mod grid;
 mod kept;
 mod opening;
@@ -171,7 +172,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let rows = rows::collect(&scene)?;
     shares::temperature(&mut story, &scene, &rows)?;
     shares::overflow(&mut story, &rows);
-    shares::all_forbidden(&mut story, &scene, &rows)?;
+    forbidden::all_forbidden(&mut story, &scene, &rows)?;
     kept::by_top_p(&mut story, &scene, &rows)?;
     grid::settings(&mut story, &scene, &rows)?;
     race::vocabularies(&mut story, &scene)?;

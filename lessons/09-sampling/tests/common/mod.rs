@@ -4,7 +4,7 @@
 pub mod run;
 
 use proptest::prelude::*;
-use sampling::{Sampler, SamplingParams};
+use sampling::{Sampled, Sampler, SamplingParams, full_sort};
 use training::TokenId;
 
 pub fn ids(tokens: &[u32]) -> Vec<TokenId> {
@@ -84,4 +84,31 @@ pub fn seeded(seed: u64) -> SamplingParams {
         seed,
         ..SamplingParams::default()
     }
+}
+
+/// Chooses after an empty text; the fast way and the slow way agree.
+#[track_caller]
+pub fn chosen(logits: &[f32], params: SamplingParams) -> Sampled {
+    let checked = params.check(logits.len()).unwrap();
+    let sampled = Sampler::new()
+        .sample(&checked, &[], &[], &mut logits.to_vec())
+        .unwrap();
+    let slow = full_sort::sample(&checked, &[], &[], &mut logits.to_vec()).unwrap();
+    assert_eq!(sampled.token, slow);
+    sampled
+}
+
+/// What may be drawn.
+pub fn kept(logits: &[f32], params: SamplingParams) -> Vec<u32> {
+    let checked = params.check(logits.len()).unwrap();
+    let mut sampler = Sampler::new();
+    sampler
+        .sample(&checked, &[], &[], &mut logits.to_vec())
+        .unwrap();
+    sampler.candidates().map(|(token, _)| token.0).collect()
+}
+
+/// Shares 0.5, 0.3, 0.2: the logarithms are the logits.
+pub fn three() -> [f32; 3] {
+    [0.5f32.ln(), 0.3f32.ln(), 0.2f32.ln()]
 }
