@@ -622,15 +622,16 @@ mod ex_10_7_same_work {
         let llama = &model.config.llama;
         let mut slots = SlotCache::new(llama, 1, 20);
         let _ = slots.admit(&mut Request::new(SeqId(0), &[TokenId(1)], 19, 20));
-        let mut batch = Batch::default();
-        batch.tokens = vec![TokenId(1); 20];
-        batch.positions = (0..20).collect();
-        batch.sequences.push(BatchSequence {
-            id: SeqId(0),
-            first_row: 0,
-            num_rows: 20,
-            wants_logits: false,
-        });
+        let batch = Batch {
+            tokens: vec![TokenId(1); 20],
+            positions: (0..20).collect(),
+            sequences: vec![BatchSequence {
+                id: SeqId(0),
+                first_row: 0,
+                num_rows: 20,
+                wants_logits: false,
+            }],
+        };
         slots.begin(&batch).unwrap();
         let width = llama.q_size() + 2 * llama.kv_size();
         let qkv = vec![0.5; 20 * width];
