@@ -13,7 +13,8 @@
 //!
 //! [`crate::full_sort`] does the same in the plainest way and sorts the whole vocabulary. This one gives the same token, always, and does not:
 //! 1. With top-k the largest few are selected ([`top_k`]); the rest of the work is on these.
-//! 2. With top-p or min-p alone, the largest 64 are selected first, and four times as many only where the border was not reached.
+//! 2. With top-p or min-p alone, the largest 64 are selected first, and more only where the border was not reached: four times as many, or as many as
+//!    it is away at least.
 //! 3. With none of the three nothing needs an order: the draw walks through the vocabulary as it stands.
 
 use crate::draw::{num_kept, place_of, sum};
@@ -202,10 +203,26 @@ impl Sampler {
                 self.truncate(kept);
                 return;
             }
-            selected = (4 * selected).min(logits.len());
+            selected = (4 * selected)
+                .max(selected.saturating_add(self.num_missing(mass, params)))
+                .min(logits.len());
         }
     }
     // ANCHOR_END: nucleus
+
+    /// How many tokens the border is away from those that are gathered, at least: none of the others is likelier than the last of these. So a flat row
+    /// is selected from twice, not once for each power of four.
+    fn num_missing(&self, mass: f64, params: &SamplingParams) -> usize {
+        let least_likely = self.gathered.last().copied().unwrap_or(1.0);
+        match params.min_p > 0.0 {
+            // Min-p may end it sooner.
+            true => 0,
+            false => {
+                let missing = mass * f64::from(params.top_p) - sum(&self.gathered);
+                (missing / f64::from(least_likely)) as usize
+            }
+        }
+    }
 
     fn truncate(&mut self, kept: usize) {
         self.kept.truncate(kept);
