@@ -142,7 +142,8 @@ pub fn of_a_step(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.values("share_of_a_step", &shares);
     story.say(format!(
         "A vocabulary of {vocab_size}. Each row of a step is chosen from by itself, so eight requests pay eight times. What a real vocabulary costs is in \
-         the race before: hold it against some milliseconds that a step of a larger model takes."
+         the race before: hold it against some milliseconds that a step of a larger model takes. Top-p alone is dear where the model is sure of nothing, as \
+         random weights are: nearly all tokens stay, and have to be put in order. Top-k before it avoids that."
     ));
     let mut chart = Chart::bars("step", "What choosing costs")
         .y_label("tokens a second, eight requests")
