@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`params`], [`error`] | what a request may ask for, checked before anything is computed |
 //! | [`softmax`] | logits to probabilities, at a temperature |
-//! | [`select`] | the largest few, without sorting the many |
+//! | [`select`], [`order`] | the largest few, without sorting the many; all in order, without comparing any two |
 //! | [`nucleus`] | the border of top-p |
 //! | [`random`] | a number for each draw, by address: seed, answer, position |
 //! | [`penalty`], [`history`] | what a token costs that was there before |
@@ -35,6 +35,7 @@ pub mod params;
 
 pub mod softmax;
 
+pub mod order;
 pub mod select;
 
 pub mod nucleus;

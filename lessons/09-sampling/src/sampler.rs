@@ -13,13 +13,14 @@
 //!
 //! [`crate::full_sort`] does the same in the plainest way and sorts the whole vocabulary. This one gives the same token, always, and does not:
 //! 1. With top-k the largest few are selected ([`top_k`]); the rest of the work is on these.
-//! 2. With top-p or min-p alone, the largest 64 are selected first, and more only where the border was not reached: four times as many, or as many as
-//!    it is away at least.
+//! 2. With top-p or min-p alone, the largest 64 are selected first, and 1024 only where the border was not reached. Where that is not enough either, the
+//!    row is flat and most of it stays: then all of it is put in order, without comparing any two ([`order_all`]).
 //! 3. With none of the three nothing needs an order: the draw walks through the vocabulary as it stands.
 
 use crate::draw::{num_kept, place_of, sum};
 use crate::history::History;
 use crate::logprobs::{LogSoftmax, Logprob, likeliest};
+use crate::order::order_all;
 use crate::params::{CheckedParams, SamplingParams};
 use crate::random::uniform;
 use crate::select::top_k;
@@ -47,6 +48,8 @@ pub struct Sampler {
     history: History,
     /// Ids of candidates, the likeliest first.
     kept: Vec<u32>,
+    /// Scratch of [`order_all`].
+    spare: Vec<u32>,
     /// `[candidates]`: their logits, or their probabilities before the border is known.
     gathered: Vec<f32>,
     /// `[candidates]`, or `[vocab_size]` where all are candidates: their probabilities.
@@ -56,8 +59,8 @@ pub struct Sampler {
     own_logits: Vec<f32>,
 }
 
-/// Candidates that are selected first where only their mass is bounded: enough for nearly every distribution of a trained model.
-const FIRST_SELECTED: usize = 64;
+/// Candidates that are selected where only their mass is bounded: enough for nearly every distribution of a trained model, and for nearly every other.
+const SELECTED: [usize; 2] = [64, 1024];
 
 impl Sampler {
     /// A sampler without scratch yet.
@@ -134,6 +137,7 @@ impl Sampler {
         if self.kept.capacity() < vocab_size {
             self.kept.clear();
             self.kept.reserve(vocab_size);
+            self.spare.reserve(vocab_size);
             for floats in [&mut self.gathered, &mut self.probabilities] {
                 floats.clear();
                 floats.reserve(vocab_size);
@@ -187,42 +191,29 @@ impl Sampler {
     }
 
     // ANCHOR: nucleus
-    /// Top-p and min-p on probabilities of the whole vocabulary: more and more of the likeliest, until the border is among them.
+    /// Top-p and min-p on probabilities of the whole vocabulary: a few of the likeliest, more if the border is not among them, and then all, in order.
     fn keep_nucleus(&mut self, params: &SamplingParams, logits: &[f32]) {
         let mass = sum(&self.probabilities);
-        let mut selected = FIRST_SELECTED.min(logits.len());
+        let mut fewer = SELECTED.into_iter().filter(|count| *count < logits.len());
         loop {
-            top_k(logits, selected, &mut self.kept);
+            let selected = fewer.next();
+            match selected {
+                Some(count) => top_k(logits, count, &mut self.kept),
+                None => order_all(logits, &mut self.kept, &mut self.spare),
+            }
             let ids = self.kept.iter();
             self.gathered.clear();
             self.gathered
                 .extend(ids.map(|id| self.probabilities[*id as usize]));
             let kept = num_kept(&self.gathered, mass, params);
-            if kept < selected || selected == logits.len() {
+            if selected.is_none_or(|count| kept < count) {
                 std::mem::swap(&mut self.probabilities, &mut self.gathered);
                 self.truncate(kept);
                 return;
             }
-            selected = (4 * selected)
-                .max(selected.saturating_add(self.num_missing(mass, params)))
-                .min(logits.len());
         }
     }
     // ANCHOR_END: nucleus
-
-    /// How many tokens the border is away from those that are gathered, at least: none of the others is likelier than the last of these. So a flat row
-    /// is selected from twice, not once for each power of four.
-    fn num_missing(&self, mass: f64, params: &SamplingParams) -> usize {
-        let least_likely = self.gathered.last().copied().unwrap_or(1.0);
-        match params.min_p > 0.0 {
-            // Min-p may end it sooner.
-            true => 0,
-            false => {
-                let missing = mass * f64::from(params.top_p) - sum(&self.gathered);
-                (missing / f64::from(least_likely)) as usize
-            }
-        }
-    }
 
     fn truncate(&mut self, kept: usize) {
         self.kept.truncate(kept);
