@@ -436,6 +436,14 @@ mod ex_10_4_hash_chain {
             matching(&index, 0, &[1, 2, 3, 4, 5, 6]).0,
             [5],
         );
+        // Whoever goes on behind the miss with the name before it finds 3 4 behind 1 2, where it does not stand.
+        let mut index = PrefixIndex::new(8, BLOCK);
+        publish(&mut index, 0, &[1, 2, 3, 4], &[5, 0]);
+        expect(
+            "1 2 | 3 4 is published, 1 2 | 9 9 | 3 4 is asked for",
+            matching(&index, 0, &[1, 2, 9, 9, 3, 4]).0,
+            [5],
+        );
     }
 
     #[test]
