@@ -163,6 +163,9 @@ fn answers_share_the_blocks_of_their_prompt() {
     assert_eq!(counted.get("positions"), 18 + 3 + 4 * 2);
 }
 
+/// Either way to attend through a table.
+type Attend = fn(&[f32], &[f32], &[f32], &[BlockId], usize, usize, usize, &mut [f32], &mut [f32]);
+
 /// Rows that decode ask for what comes next: no bit changes.
 #[test]
 fn asking_ahead_changes_no_bit() {
@@ -181,17 +184,7 @@ fn asking_ahead_changes_no_bit() {
             .into();
         assert!(table.len() >= context_len.div_ceil(block_size));
         let q = random(group * head_dim, 6);
-        let run = |attend: fn(
-            &[f32],
-            &[f32],
-            &[f32],
-            &[BlockId],
-            usize,
-            usize,
-            usize,
-            &mut [f32],
-            &mut [f32],
-        )| {
+        let run = |attend: Attend| {
             let (mut scores, mut out) =
                 (vec![0.0; group * context_len], vec![9.0; group * head_dim]);
             attend(
