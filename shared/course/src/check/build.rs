@@ -110,7 +110,7 @@ pub fn build(
         return Ok(Built::Done(programs));
     }
     if read.refusals.is_empty() {
-        return Err(failed(&output));
+        return Err(failed(&output, &read.without_place));
     }
     Ok(Built::Refused(read.refusals))
 }
@@ -152,7 +152,7 @@ pub fn build_all(
             action: "mend the lesson".to_owned(),
         }),
         None if output.status.success() => Ok(read.programs),
-        None => Err(failed(&output)),
+        None => Err(failed(&output, &read.without_place)),
     }
 }
 
@@ -175,7 +175,7 @@ pub fn build_tests(course: &Course, workspace: &Path) -> Result<BuiltTests, Cour
     let output = run(course, &mut command, true)?;
     let read = messages(&output.stdout, workspace);
     if !output.status.success() && read.refusals.is_empty() {
-        return Err(failed(&output));
+        return Err(failed(&output, &read.without_place));
     }
     Ok(BuiltTests {
         programs: read.programs,
@@ -204,13 +204,14 @@ fn run(course: &Course, command: &mut Command, shows: bool) -> Result<Output, Co
     Ok(output)
 }
 
-fn failed(output: &Output) -> CourseError {
-    let said = String::from_utf8_lossy(&output.stderr);
+fn failed(output: &Output, without_place: &[String]) -> CourseError {
+    let said = match without_place.first() {
+        Some(error) => last_words(error, 4),
+        None if output.stderr.is_empty() => "its own message stands above".to_owned(),
+        None => last_words(&String::from_utf8_lossy(&output.stderr), 4),
+    };
     CourseError::Twin {
-        problem: format!(
-            "cargo could not build the learner's crate: {}",
-            last_words(&said, 4)
-        ),
+        problem: format!("cargo could not build the learner's crate: {said}"),
         action: "in a fresh clone this needs the network once; `cargo course doctor` looks for other reasons"
             .to_owned(),
     }
@@ -220,6 +221,8 @@ fn failed(output: &Output) -> CourseError {
 struct Read {
     programs: Vec<(String, PathBuf)>,
     refusals: Vec<Refusal>,
+    /// Errors that are about no line of code: of the linker, when the disk is full for one.
+    without_place: Vec<String>,
 }
 
 /// One line of cargo's output.
@@ -272,10 +275,12 @@ fn messages(stdout: &[u8], work: &Path) -> Read {
                 let Some(message) = line.message.filter(|message| message.level == "error") else {
                     continue;
                 };
-                // "aborting due to 2 previous errors" has no place and no news.
                 if !message.spans.is_empty() {
                     let target = target.map(|target| target.name).unwrap_or_default();
                     read.refusals.push(refusal(target, message, work));
+                } else if !message.message.starts_with("aborting due to") {
+                    let text = message.rendered.unwrap_or(message.message);
+                    read.without_place.push(text);
                 }
             }
             _ => {}
@@ -344,5 +349,21 @@ mod tests {
             read.programs,
             [("my-lesson05-exercises".to_owned(), PathBuf::from("/t/x"))]
         );
+    }
+
+    #[test]
+    fn an_error_without_a_place_is_still_said() {
+        let lines = r#"{"reason":"compiler-message","target":{"name":"x"},"message":{"message":"linking with `cc` failed","level":"error","rendered":"error: linking with `cc` failed\n  = note: ld: final link failed: No space left on device\n","spans":[]}}
+{"reason":"compiler-message","target":{"name":"x"},"message":{"message":"aborting due to 1 previous error","level":"error","rendered":"error: aborting due to 1 previous error\n","spans":[]}}"#;
+        let read = messages(lines.as_bytes(), Path::new("/w"));
+        assert!(read.refusals.is_empty());
+        let output = Output {
+            status: Default::default(),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        };
+        let text = failed(&output, &read.without_place).to_string();
+        assert!(text.contains("No space left on device"), "{text}");
+        assert_eq!(read.without_place.len(), 1);
     }
 }
