@@ -185,7 +185,7 @@ fn progress(len: u64) -> ProgressBar {
 pub fn cold_start(args: &CommonArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     let pool = Pool::new(args.threads());
-    let tokens = crate::story::made_up_tokens(&model, args.tokens.unwrap_or(12));
+    let tokens = model.made_up_tokens(0, args.tokens.unwrap_or(12));
     let mut state = State::new(&model.config, 0);
     let mut times = Vec::new();
     for _ in 0..crate::story::WARM_UP_PASSES {

@@ -20,7 +20,7 @@ use crate::kernels::rms_norm;
 use crate::layer::{
     KvView, add_rows, attend_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows,
 };
-use crate::state::State;
+use crate::state::{Buffers, State};
 use crate::weights::{LayerWeights, Linear, Weights};
 use lab::ledger;
 use layout::pool::Pool;
@@ -42,20 +42,7 @@ pub fn forward<'s, L: Linear>(
     tokens: &[TokenId],
 ) -> Result<&'s [f32], GenerateError> {
     run_layers(config, weights, state, pool, tokens)?;
-    let hidden_size = config.llama.hidden_size;
-    // ANCHOR: head
-    let last = &state.hidden[(tokens.len() - 1) * hidden_size..][..hidden_size];
-    let normed = &mut state.normed[..hidden_size];
-    rms_norm(
-        last,
-        &weights.norm,
-        config.llama.rms_norm_eps as f32,
-        normed,
-    );
-    let logits = &mut state.logits[..config.llama.vocab_size];
-    weights.head().matmul(pool, normed, 1, logits);
-    Ok(logits)
-    // ANCHOR_END: head
+    Ok(last_logits(config, weights, state, pool, tokens.len()))
 }
 
 /// As [`forward`], with the head on every row: row `i` of `logits` predicts token `i + 1`. For scoring a text that is known.
@@ -76,17 +63,42 @@ pub fn forward_all<L: Linear>(
 ) -> Result<(), GenerateError> {
     assert_eq!(logits.len(), tokens.len() * config.llama.vocab_size);
     run_layers(config, weights, state, pool, tokens)?;
-    let numbers = tokens.len() * config.llama.hidden_size;
-    let normed = &mut state.normed[..numbers];
-    norm_rows(
-        pool,
-        &config.llama,
-        &state.hidden[..numbers],
-        &weights.norm,
-        normed,
-    );
-    weights.head().matmul(pool, normed, tokens.len(), logits);
+    all_logits(config, weights, state, pool, tokens.len(), logits);
     Ok(())
+}
+
+/// The head on the last of `rows` rows of the residual stream. Shape: `[vocab_size]`.
+pub fn last_logits<'s, L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &'s mut State,
+    pool: &Pool,
+    rows: usize,
+) -> &'s [f32] {
+    let (width, eps) = (config.llama.hidden_size, config.llama.rms_norm_eps as f32);
+    // ANCHOR: head
+    let last = &state.hidden[(rows - 1) * width..][..width];
+    let normed = &mut state.normed[..width];
+    rms_norm(last, &weights.norm, eps, normed);
+    let logits = &mut state.logits[..config.llama.vocab_size];
+    weights.head().matmul(pool, normed, 1, logits);
+    logits
+    // ANCHOR_END: head
+}
+
+/// The head on each of the first `rows` rows of the residual stream. Shape: `logits` `[rows, vocab_size]`.
+pub fn all_logits<L: Linear>(
+    config: &ModelConfig,
+    weights: &Weights<L>,
+    state: &mut State,
+    pool: &Pool,
+    rows: usize,
+    logits: &mut [f32],
+) {
+    let numbers = rows * config.llama.hidden_size;
+    let (hidden, normed) = (&state.hidden[..numbers], &mut state.normed[..numbers]);
+    norm_rows(pool, &config.llama, hidden, &weights.norm, normed);
+    weights.head().matmul(pool, normed, rows, logits);
 }
 
 /// Embedding and all layers; leaves the residual stream in `state.hidden`.
@@ -130,21 +142,25 @@ pub(crate) fn run_layer<L: Linear>(
     pool: &Pool,
     rows: usize,
 ) {
-    let hidden = &mut state.hidden[..rows * config.hidden_size];
-    let normed = &mut state.normed[..rows * config.hidden_size];
-    let qkv = &mut state.qkv[..rows * layer.qkv.out_features()];
-    let attended = &mut state.attended[..rows * config.q_size()];
-    let gate_up = &mut state.gate_up[..rows * 2 * config.intermediate_size];
-    let gated = &mut state.gated[..rows * config.intermediate_size];
-    let delta = &mut state.delta[..rows * config.hidden_size];
+    let Buffers {
+        rope,
+        hidden,
+        normed,
+        qkv,
+        attended,
+        gate_up,
+        gated,
+        delta,
+        scores,
+    } = state.buffers(config, rows);
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     layer.qkv.matmul(pool, normed, rows, qkv);
-    rotate_rows(pool, config, &state.rope, |row| row, qkv);
+    rotate_rows(pool, config, rope, |row| row, qkv);
     let qkv: &[f32] = qkv;
     let seen = |row, kv_head| rows_before(config, qkv, row, kv_head);
-    attend_rows(pool, config, qkv, &seen, &mut state.scores, attended);
+    attend_rows(pool, config, qkv, &seen, scores, attended);
     layer.attention_out.matmul(pool, attended, rows, delta);
     add_rows(pool, config, delta, hidden);
 

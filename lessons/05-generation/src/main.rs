@@ -48,17 +48,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let done = match args.command {
+    lab::exit::code(match args.command {
         None => story::tell(&args.common),
         Some(Command::Generate { chat }) => commands::generate(&args.common, chat),
         Some(Command::Eval { full }) => commands::eval(&args.common, full),
         Some(Command::ColdStart) => commands::cold_start(&args.common),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

@@ -98,6 +98,18 @@ impl Model {
         self.chat_template.is_some()
     }
 
+    /// Whether its weights are so many bytes, over 100 MiB, that a pass takes long: then experiments have fewer rounds.
+    pub fn is_large(&self) -> bool {
+        self.weights.bytes_per_pass() > 100 << 20
+    }
+
+    /// Tokens that mean nothing, different for each `text`: for models without a tokenizer, to be timed, and to be told apart.
+    pub fn made_up_tokens(&self, text: usize, len: usize) -> Vec<TokenId> {
+        let vocab_size = self.config.llama.vocab_size;
+        let token = |i: usize| TokenId(((i * 7919 + text * 104_729 + 101) % vocab_size) as u32);
+        (0..len).map(token).collect()
+    }
+
     /// Limits of a generation with this model.
     pub fn limits(&self, max_new_tokens: usize) -> Limits {
         Limits {

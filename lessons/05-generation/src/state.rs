@@ -2,6 +2,7 @@
 
 use crate::rope::RopeTable;
 use loading::config::ModelConfig;
+use training::LlamaConfig;
 
 /// Scratch of one forward pass at a time. Every number in it is written anew by each pass and means nothing after it, except the
 /// logits, which stay until the next one.
@@ -33,7 +34,47 @@ pub struct State {
     rows: usize,
 }
 
+/// The scratch of a pass over some rows: each matrix of a [`State`], as long as these rows need it.
+pub struct Buffers<'s> {
+    /// Angles, of all positions that were reserved.
+    pub rope: &'s RopeTable,
+    /// `[rows, hidden_size]`.
+    pub hidden: &'s mut [f32],
+    /// `[rows, hidden_size]`.
+    pub normed: &'s mut [f32],
+    /// `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
+    pub qkv: &'s mut [f32],
+    /// `[rows, num_heads head_dim]`.
+    pub attended: &'s mut [f32],
+    /// `[rows, 2 intermediate_size]`.
+    pub gate_up: &'s mut [f32],
+    /// `[rows, intermediate_size]`.
+    pub gated: &'s mut [f32],
+    /// `[rows, hidden_size]`.
+    pub delta: &'s mut [f32],
+    /// All of it: attention knows how much it needs.
+    pub scores: &'s mut Vec<f32>,
+}
+
 impl State {
+    /// The scratch of a pass over `rows` rows.
+    ///
+    /// # Panics
+    /// If there is no room for them: see [`State::reserve`].
+    pub fn buffers(&mut self, config: &LlamaConfig, rows: usize) -> Buffers<'_> {
+        Buffers {
+            rope: &self.rope,
+            hidden: &mut self.hidden[..rows * config.hidden_size],
+            normed: &mut self.normed[..rows * config.hidden_size],
+            qkv: &mut self.qkv[..rows * (config.q_size() + 2 * config.kv_size())],
+            attended: &mut self.attended[..rows * config.q_size()],
+            gate_up: &mut self.gate_up[..rows * 2 * config.intermediate_size],
+            gated: &mut self.gated[..rows * config.intermediate_size],
+            delta: &mut self.delta[..rows * config.hidden_size],
+            scores: &mut self.scores,
+        }
+    }
+
     /// State for sequences of up to `rows` tokens.
     pub fn new(config: &ModelConfig, rows: usize) -> State {
         let mut state = State {

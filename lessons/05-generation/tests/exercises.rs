@@ -1,7 +1,8 @@
 //! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
 //! writes; `whole` at the end plays all of them together.
 
-use std::fmt::{Debug, Display};
+use fixtures::expect;
+use std::fmt::Display;
 
 /// Numbers as they stand on paper: at most four digits after the point.
 fn written(row: &[f32]) -> String {
@@ -36,26 +37,9 @@ fn expect_row(call: impl Display, found: &[f32], expected: &[f32]) {
     }
 }
 
-/// Compares anything else, with both sides under each other.
-#[track_caller]
-fn expect<T: Debug + PartialEq<E>, E: Debug>(what: &str, found: T, expected: E) {
-    assert!(
-        found == expected,
-        "{what}\n  expected {expected:?}\n  found    {found:?}"
-    );
-}
-
 /// The options of a question in `course.toml`, and which of them it calls right.
 fn question(id: &str) -> (Vec<String>, usize) {
-    let course: toml::Table = include_str!("../course.toml").parse().unwrap();
-    let exercises = course["exercises"].as_array().unwrap();
-    let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
-    let exercise = exercise.unwrap_or_else(|| panic!("course.toml has no exercise {id}"));
-    let options = exercise["options"].as_array().unwrap().iter();
-    (
-        options.map(|o| o.as_str().unwrap().to_owned()).collect(),
-        exercise["answer"].as_integer().unwrap() as usize,
-    )
+    fixtures::question(include_str!("../course.toml"), id)
 }
 
 /// 05.7 Rows computed: the numbers are counted here step by step, so that the answer can not be wrong.

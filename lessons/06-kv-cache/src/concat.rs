@@ -8,9 +8,10 @@
 //! middle of a text, and may hold twice the memory that is needed.
 
 use crate::error::CacheError;
-use crate::forward::{check_chunk, last_logits, reserve, run_layers};
+use crate::forward::{check_chunk, reserve, run_layers};
 use crate::memory::kv_bytes;
 use crate::offset::row_place;
+use generation::forward::last_logits;
 use generation::layer::{KvView, attend_rows};
 use generation::{Linear, State, Weights};
 use lab::ledger;

@@ -20,11 +20,12 @@
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
 use crate::offset::row_place;
-use generation::kernels::rms_norm;
+use generation::forward::{all_logits, last_logits};
 use generation::layer::{
     add_rows, attend_rows, check_tokens, embed_rows, gate_rows, norm_rows, reserve_scores,
     rotate_rows,
 };
+use generation::state::Buffers;
 use generation::weights::LayerWeights;
 use generation::{GenerateError, Linear, State, Weights};
 use lab::ledger;
@@ -71,10 +72,7 @@ pub fn forward_all<L: Linear>(
 ) -> Result<(), CacheError> {
     assert_eq!(logits.len(), tokens.len() * config.llama.vocab_size);
     run_chunk(config, weights, state, cache, pool, tokens)?;
-    let numbers = tokens.len() * config.llama.hidden_size;
-    let (hidden, normed) = (&state.hidden[..numbers], &mut state.normed[..numbers]);
-    norm_rows(pool, &config.llama, hidden, &weights.norm, normed);
-    weights.head().matmul(pool, normed, tokens.len(), logits);
+    all_logits(config, weights, state, pool, tokens.len(), logits);
     Ok(())
 }
 
@@ -118,9 +116,6 @@ fn run_chunk<L: Linear>(
 /// `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
 pub type Attention<'a> = dyn FnMut(usize, &[f32], &mut Vec<f32>, &mut [f32]) + 'a;
 
-/// The same for one layer.
-type LayerAttention<'a> = dyn FnMut(&[f32], &mut Vec<f32>, &mut [f32]) + 'a;
-
 /// Embedding and all layers over `tokens`, the first of which stands at position `num_cached`; leaves the residual stream in
 /// `state.hidden`. Where keys and values are kept is the affair of `attention`, so that the experiments of this lesson can keep them
 /// in worse places.
@@ -139,17 +134,9 @@ pub fn run_layers<L: Linear>(
     let numbers = tokens.len() * config.llama.hidden_size;
     embed_rows(weights, tokens, &mut state.hidden[..numbers]);
     for (index, layer) in weights.layers.iter().enumerate() {
-        let rows = tokens.len();
+        let (llama, rows) = (&config.llama, tokens.len());
         run_layer(
-            &config.llama,
-            layer,
-            state,
-            pool,
-            rows,
-            num_cached,
-            &mut |qkv, scores, out| {
-                attention(index, qkv, scores, out);
-            },
+            llama, index, layer, state, pool, rows, num_cached, attention,
         );
     }
     ledger::count(|l| {
@@ -161,27 +148,32 @@ pub fn run_layers<L: Linear>(
 /// One layer over the first `rows` rows of the residual stream, in place.
 fn run_layer<L: Linear>(
     config: &LlamaConfig,
+    index: usize,
     layer: &LayerWeights<L>,
     state: &mut State,
     pool: &Pool,
     rows: usize,
     num_cached: usize,
-    attention: &mut LayerAttention<'_>,
+    attention: &mut Attention<'_>,
 ) {
-    let hidden = &mut state.hidden[..rows * config.hidden_size];
-    let normed = &mut state.normed[..rows * config.hidden_size];
-    let qkv = &mut state.qkv[..rows * layer.qkv.out_features()];
-    let attended = &mut state.attended[..rows * config.q_size()];
-    let gate_up = &mut state.gate_up[..rows * 2 * config.intermediate_size];
-    let gated = &mut state.gated[..rows * config.intermediate_size];
-    let delta = &mut state.delta[..rows * config.hidden_size];
+    let Buffers {
+        rope,
+        hidden,
+        normed,
+        qkv,
+        attended,
+        gate_up,
+        gated,
+        delta,
+        scores,
+    } = state.buffers(config, rows);
     let position_of = |row| row_place(num_cached, row).position;
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     layer.qkv.matmul(pool, normed, rows, qkv);
-    rotate_rows(pool, config, &state.rope, position_of, qkv);
-    attention(qkv, &mut state.scores, attended);
+    rotate_rows(pool, config, rope, position_of, qkv);
+    attention(index, qkv, scores, attended);
     layer.attention_out.matmul(pool, attended, rows, delta);
     add_rows(pool, config, delta, hidden);
 
@@ -191,23 +183,6 @@ fn run_layer<L: Linear>(
     layer.down.matmul(pool, gated, rows, delta);
     add_rows(pool, config, delta, hidden);
     // ANCHOR_END: layer
-}
-
-/// The head on the last of `rows` rows. Shape: `[vocab_size]`.
-pub fn last_logits<'s, L: Linear>(
-    config: &ModelConfig,
-    weights: &Weights<L>,
-    state: &'s mut State,
-    pool: &Pool,
-    rows: usize,
-) -> &'s [f32] {
-    let (width, eps) = (config.llama.hidden_size, config.llama.rms_norm_eps as f32);
-    let last = &state.hidden[(rows - 1) * width..][..width];
-    let normed = &mut state.normed[..width];
-    rms_norm(last, &weights.norm, eps, normed);
-    let logits = &mut state.logits[..config.llama.vocab_size];
-    weights.head().matmul(pool, normed, 1, logits);
-    logits
 }
 
 /// Refuses what no cache could take: no token, positions that the model has not, ids without an embedding.

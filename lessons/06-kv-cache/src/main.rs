@@ -38,15 +38,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let done = match args.command {
+    lab::exit::code(match args.command {
         None => story::tell(&args.common),
         Some(Command::Generate { chat }) => commands::generate(&args.common, chat),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

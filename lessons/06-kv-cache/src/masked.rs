@@ -6,8 +6,9 @@
 
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
-use crate::forward::{check_chunk, last_logits, reserve, run_layers};
+use crate::forward::{check_chunk, reserve, run_layers};
 use crate::mask::chunk_mask;
+use generation::forward::last_logits;
 use generation::rows::for_each_row;
 use generation::{Linear, State, Weights, lanes};
 use lab::ledger;

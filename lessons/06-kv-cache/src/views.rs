@@ -7,9 +7,10 @@
 
 use crate::cache::{CacheOrder, ContiguousCache};
 use crate::error::CacheError;
-use crate::forward::{check_chunk, last_logits, reserve, run_layers};
+use crate::forward::{check_chunk, reserve, run_layers};
 use crate::memory::kv_bytes;
 use crate::offset::row_place;
+use generation::forward::last_logits;
 use generation::layer::{KvView, attend_rows};
 use generation::{Linear, State, Weights};
 use lab::ledger;

@@ -1,28 +1,11 @@
 //! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
 //! writes; `whole` at the end plays all of them together.
 
-use std::fmt::Debug;
-
-/// Compares two things, with both sides under each other.
-#[track_caller]
-fn expect<T: Debug + PartialEq<E>, E: Debug>(what: &str, found: T, expected: E) {
-    assert!(
-        found == expected,
-        "{what}\n  expected {expected:?}\n  found    {found:?}"
-    );
-}
+use fixtures::expect;
 
 /// The options of a question in `course.toml`, and which of them it calls right.
 fn question(id: &str) -> (Vec<String>, usize) {
-    let course: toml::Table = include_str!("../course.toml").parse().unwrap();
-    let exercises = course["exercises"].as_array().unwrap();
-    let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
-    let exercise = exercise.unwrap_or_else(|| panic!("course.toml has no exercise {id}"));
-    let options = exercise["options"].as_array().unwrap().iter();
-    (
-        options.map(|o| o.as_str().unwrap().to_owned()).collect(),
-        exercise["answer"].as_integer().unwrap() as usize,
-    )
+    fixtures::question(include_str!("../course.toml"), id)
 }
 
 /// 06.6 Rows and time: rows are counted, and what they cost is lesson 02's table, so that the answer can not be wrong.

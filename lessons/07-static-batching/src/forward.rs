@@ -22,6 +22,7 @@ use generation::layer::{
     add_rows, attend_rows, embed_rows, gate_rows, norm_rows, reserve_scores, rotate_rows,
 };
 use generation::rows::for_each_row;
+use generation::state::Buffers;
 use generation::weights::LayerWeights;
 use generation::{Linear, State, Weights};
 use kv_cache::{CacheError, ContiguousCache};
@@ -114,31 +115,26 @@ fn run_layer<L: Linear>(
     batch: &PaddedBatch,
 ) {
     let cells = batch.cells();
-    let hidden = &mut state.hidden[..cells * config.hidden_size];
-    let normed = &mut state.normed[..cells * config.hidden_size];
-    let qkv = &mut state.qkv[..cells * layer.qkv.out_features()];
-    let attended = &mut state.attended[..cells * config.q_size()];
-    let gate_up = &mut state.gate_up[..cells * 2 * config.intermediate_size];
-    let gated = &mut state.gated[..cells * config.intermediate_size];
-    let delta = &mut state.delta[..cells * config.hidden_size];
+    let Buffers {
+        rope,
+        hidden,
+        normed,
+        qkv,
+        attended,
+        gate_up,
+        gated,
+        delta,
+        scores,
+    } = state.buffers(config, cells);
     // Padding has no position; what it is turned by does not matter.
     let position_of = |cell: usize| batch.positions()[cell].unwrap_or(0);
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     layer.qkv.matmul(pool, normed, cells, qkv);
-    rotate_rows(pool, config, &state.rope, position_of, qkv);
+    rotate_rows(pool, config, rope, position_of, qkv);
     keep(caches, index, batch, qkv);
-    attend(
-        pool,
-        config,
-        caches,
-        index,
-        batch,
-        qkv,
-        &mut state.scores,
-        attended,
-    );
+    attend(pool, config, caches, index, batch, qkv, scores, attended);
     layer.attention_out.matmul(pool, attended, cells, delta);
     add_rows(pool, config, delta, hidden);
 

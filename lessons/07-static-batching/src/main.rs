@@ -23,11 +23,5 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    match story::tell(&Args::parse().common) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    lab::exit::code(story::tell(&Args::parse().common))
 }

@@ -1,16 +1,7 @@
 //! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
 //! writes; `whole` at the end plays all of them together.
 
-use std::fmt::Debug;
-
-/// Compares, with both sides under each other.
-#[track_caller]
-fn expect<T: Debug + PartialEq<E>, E: Debug>(what: &str, found: T, expected: E) {
-    assert!(
-        found == expected,
-        "{what}\n  expected {expected:?}\n  found    {found:?}"
-    );
-}
+use fixtures::expect;
 
 /// An exercise of `course.toml`.
 fn exercise(id: &str) -> toml::Table {
@@ -23,12 +14,7 @@ fn exercise(id: &str) -> toml::Table {
 
 /// The options of a question, and which of them it calls right.
 fn question(id: &str) -> (Vec<String>, usize) {
-    let exercise = exercise(id);
-    let options = exercise["options"].as_array().unwrap().iter();
-    (
-        options.map(|o| o.as_str().unwrap().to_owned()).collect(),
-        exercise["answer"].as_integer().unwrap() as usize,
-    )
+    fixtures::question(include_str!("../course.toml"), id)
 }
 
 /// 07.6 Eight rows: the bytes and multiply-adds of the step are counted, and the two extremes of how they share the time bound the answer.

@@ -17,6 +17,7 @@
 use crate::batch::Batch;
 use crate::cache::KvCache;
 use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
+use generation::state::Buffers;
 use generation::weights::LayerWeights;
 use generation::{Linear, State, Weights};
 use kv_cache::CacheError;
@@ -88,19 +89,22 @@ fn run_layer<L: Linear>(
     batch: &Batch,
 ) {
     let rows = batch.num_rows();
-    let hidden = &mut state.hidden[..rows * config.hidden_size];
-    let normed = &mut state.normed[..rows * config.hidden_size];
-    let qkv = &mut state.qkv[..rows * layer.qkv.out_features()];
-    let attended = &mut state.attended[..rows * config.q_size()];
-    let gate_up = &mut state.gate_up[..rows * 2 * config.intermediate_size];
-    let gated = &mut state.gated[..rows * config.intermediate_size];
-    let delta = &mut state.delta[..rows * config.hidden_size];
-    let scores = &mut state.scores;
+    let Buffers {
+        rope,
+        hidden,
+        normed,
+        qkv,
+        attended,
+        gate_up,
+        gated,
+        delta,
+        scores,
+    } = state.buffers(config, rows);
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     layer.qkv.matmul(pool, normed, rows, qkv);
-    rotate_rows(pool, config, &state.rope, |row| batch.positions[row], qkv);
+    rotate_rows(pool, config, rope, |row| batch.positions[row], qkv);
     cache.append(index, batch, qkv);
     cache.attend(pool, config, index, batch, qkv, scores, attended);
     layer.attention_out.matmul(pool, attended, rows, delta);

@@ -40,15 +40,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let done = match args.command {
+    lab::exit::code(match args.command {
         None => story::tell(&args.common),
         Some(Command::Generate { texts, slots }) => commands::generate(&args.common, texts, slots),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

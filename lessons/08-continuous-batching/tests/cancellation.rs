@@ -1,8 +1,6 @@
 //! Faults that were seen in real engines, each as the behaviour that is right. Without a model: a scheduler knows nothing but numbers.
 
-mod common;
-
-use common::Listener;
+use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::play::Interrupted;
 use continuous_batching::runner::NoModel;
 use continuous_batching::slots::Slot;

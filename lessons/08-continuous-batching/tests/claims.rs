@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Listener, batch_of, engine, ids, stories, text};
+use common::{batch_of, engine, ids, stories, text};
 use continuous_batching::forward::forward;
+use continuous_batching::oracle::listener::Listener;
 use continuous_batching::runner::NoModel;
 use continuous_batching::{Engine, EngineLimits, Memory, Request, SeqId, SlotCache, Slots};
 use generation::State;

@@ -2,9 +2,11 @@
 
 mod common;
 
-use common::{Listener, Single, engine, stories, text};
+use common::{engine, stories, text};
 use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::play::Interrupted;
+use continuous_batching::oracle::single::Single;
 use continuous_batching::{
     Delivery, Engine, EngineLimits, Event, FinishReason, Refusal, SeqId, SlotCache, Status,
 };

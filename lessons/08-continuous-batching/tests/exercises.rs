@@ -2,17 +2,8 @@
 //! writes; `whole` at the end plays all of them together.
 
 use continuous_batching::{Request, SeqId, Status};
-use std::fmt::Debug;
+use fixtures::expect;
 use training::TokenId;
-
-/// Compares anything, with both sides under each other.
-#[track_caller]
-fn expect<T: Debug + PartialEq<E>, E: Debug>(what: &str, found: T, expected: E) {
-    assert!(
-        found == expected,
-        "{what}\n  expected {expected:?}\n  found    {found:?}"
-    );
-}
 
 /// Token ids.
 fn ids(tokens: &[u32]) -> Vec<TokenId> {
@@ -43,15 +34,7 @@ fn running(id: u64, prompt: &[u32], output: &[u32], num_computed: usize) -> Requ
 
 /// The options of a question in `course.toml`, and which of them it calls right.
 fn question(id: &str) -> (Vec<String>, usize) {
-    let course: toml::Table = include_str!("../course.toml").parse().unwrap();
-    let exercises = course["exercises"].as_array().unwrap();
-    let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
-    let exercise = exercise.unwrap_or_else(|| panic!("course.toml has no exercise {id}"));
-    let options = exercise["options"].as_array().unwrap().iter();
-    (
-        options.map(|o| o.as_str().unwrap().to_owned()).collect(),
-        exercise["answer"].as_integer().unwrap() as usize,
-    )
+    fixtures::question(include_str!("../course.toml"), id)
 }
 
 /// 08.1 The ragged batch: what running requests need computed, as flat rows.

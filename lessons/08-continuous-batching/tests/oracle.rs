@@ -5,6 +5,7 @@
 
 use continuous_batching::oracle::expected::answer;
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
+use continuous_batching::oracle::sweep::{caught, num_cases};
 use continuous_batching::oracle::{Oracle, VOCAB_SIZE, config, limits};
 use continuous_batching::ragged::build_batch;
 use continuous_batching::trace::StepTrace;
@@ -110,10 +111,8 @@ fn play_case(engine: &mut OracleEngine, case: &Case) {
 
 /// A share of the sweep on a thread of its own, with its own seed.
 fn sweep(share: u8) {
-    let wanted = std::env::var("ORACLE_CASES").ok();
-    let wanted = wanted.and_then(|cases| cases.parse().ok());
     let config = Config {
-        cases: wanted.unwrap_or(CASES) / 4,
+        cases: num_cases(CASES) / 4,
         failure_persistence: None,
         ..Config::default()
     };
@@ -122,12 +121,7 @@ fn sweep(share: u8) {
         &[share; 32],
     );
     let result = TestRunner::new_with_rng(config, rng).run(&cases(), |case| {
-        let played = std::panic::catch_unwind(|| play_case(&mut engine_of(&case), &case));
-        played.map_err(|panic| {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-            TestCaseError::fail(text.unwrap_or_default())
-        })
+        caught(|| play_case(&mut engine_of(&case), &case)).map_err(TestCaseError::fail)
     });
     result.unwrap_or_else(|error| panic!("{error}"));
 }

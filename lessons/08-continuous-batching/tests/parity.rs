@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Single, batch_of, ids, stories, text};
+use common::{batch_of, ids, stories, text};
 use continuous_batching::forward::forward;
+use continuous_batching::oracle::single::Single;
 use continuous_batching::{Batch, KvCache, Memory, Request, SeqId, SlotCache};
 use generation::weights::PlainMatrix;
 use generation::{Linear, Model, State, Weights};

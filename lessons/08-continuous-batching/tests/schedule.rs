@@ -1,8 +1,6 @@
 //! Who sits where: traces as snapshots, and refusals in words.
 
-mod common;
-
-use common::Listener;
+use continuous_batching::oracle::listener::Listener;
 use continuous_batching::runner::NoModel;
 use continuous_batching::trace::{StepTrace, picture};
 use continuous_batching::{Engine, EngineLimits, Refusal, SeqId, Slots};

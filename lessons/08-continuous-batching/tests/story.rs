@@ -1,6 +1,7 @@
 //! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts, and what a model says are taken out, so
 //! that every machine has the same transcript.
 
+use fixtures::without_figures;
 use std::process::Command;
 
 /// Lines that a machine or a model decides, by their beginnings; what is told in their place ends there.
@@ -36,23 +37,6 @@ fn redacted(story: &str) -> String {
     }
     lines.dedup();
     lines.join("\n") + "\n"
-}
-
-fn without_figures(line: &str) -> String {
-    let mut out = String::new();
-    let mut characters = line.chars().peekable();
-    while let Some(c) = characters.next() {
-        let is_figure = |c: char| c.is_ascii_digit();
-        if is_figure(c) {
-            while characters.peek().is_some_and(|&c| is_figure(c) || c == '.') {
-                characters.next();
-            }
-            out.push('#');
-        } else if !(out.ends_with(c) && " ─━-█▏▎▍▌▋▊▉".contains(c)) {
-            out.push(c);
-        }
-    }
-    out
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Listener, engine, stories};
+use common::{engine, stories};
+use continuous_batching::oracle::listener::Listener;
 use continuous_batching::text::TextStreams;
 use continuous_batching::{Delivery, Event, FinishReason, SeqId};
 use generation::Model;

@@ -41,17 +41,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let done = match args.command {
+    lab::exit::code(match args.command {
         None => story::tell(&args.common),
         Some(Command::Generate { text, sampling }) => {
             commands::generate(&args.common, text, &sampling)
         }
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

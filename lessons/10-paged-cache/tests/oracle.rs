@@ -4,6 +4,7 @@
 //! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson10 --test oracle` runs as many as one has time for.
 
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
+use continuous_batching::oracle::sweep::{caught, in_quarters, num_cases};
 use continuous_batching::oracle::{Oracle, config, limits};
 use continuous_batching::{Engine, EngineLimits, SeqId};
 use paged_cache::hash::Salt;
@@ -160,22 +161,15 @@ fn play_case(case: &Case) -> [u64; 4] {
 
 /// A share of the sweep on a thread of its own, with its own seed.
 fn sweep(share: u8) -> [u64; 4] {
-    let wanted = std::env::var("ORACLE_CASES").ok();
-    let wanted = wanted.and_then(|cases| cases.parse().ok());
     let config = Config {
-        cases: wanted.unwrap_or(CASES) / 4,
+        cases: num_cases(CASES) / 4,
         failure_persistence: None,
         ..Config::default()
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[share; 32]);
     let totals = std::cell::RefCell::new([0; 4]);
     let result = TestRunner::new_with_rng(config, rng).run(&cases(), |case| {
-        let played = std::panic::catch_unwind(|| play_case(&case));
-        let counts = played.map_err(|panic| {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-            TestCaseError::fail(text.unwrap_or_else(|| "a panic without words".to_owned()))
-        })?;
+        let counts = caught(|| play_case(&case)).map_err(TestCaseError::fail)?;
         for (total, count) in totals.borrow_mut().iter_mut().zip(counts) {
             *total += count;
         }
@@ -189,21 +183,7 @@ fn sweep(share: u8) -> [u64; 4] {
 
 #[test]
 fn blocks_never_change_a_token_and_nothing_is_held_at_the_end() {
-    let totals = std::thread::scope(|scope| {
-        let shares: Vec<_> = (1..=4)
-            .map(|share| scope.spawn(move || sweep(share)))
-            .collect();
-        let mut totals = [0u64; 4];
-        for share in shares {
-            let counts = share
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            for (total, count) in totals.iter_mut().zip(counts) {
-                *total += count;
-            }
-        }
-        totals
-    });
+    let totals = in_quarters(sweep);
     // Each feature was used, many times.
     for (name, total) in ["hits", "forks", "copies", "evictions"].iter().zip(totals) {
         assert!(total > 1000, "{name}: {total}");

@@ -3,8 +3,10 @@
 
 mod common;
 
-use common::{Listener, Single, fixture_models, random, text};
+use common::{fixture_models, random, text};
 use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::oracle::listener::Listener;
+use continuous_batching::oracle::single::Single;
 use continuous_batching::{Batch, BatchSequence, Engine, EngineLimits, Memory, Request, SeqId};
 use generation::kernels::attend_row;
 use generation::{Model, State};

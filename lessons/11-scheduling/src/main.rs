@@ -24,11 +24,5 @@ struct Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    match story::tell(&args.common) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    lab::exit::code(story::tell(&args.common))
 }

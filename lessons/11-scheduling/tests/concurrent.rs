@@ -3,8 +3,10 @@
 
 mod common;
 
-use common::{Listener, Setting, Single, assert_empty, engine, fixture, ms, stories, text};
+use common::{Setting, assert_empty, engine, fixture, ms, sampled, stories, text};
 use continuous_batching::SeqId;
+use continuous_batching::oracle::listener::Listener;
+use continuous_batching::oracle::single::Single;
 use generation::Model;
 use layout::pool::Pool;
 use sampling::SamplingParams;
@@ -183,9 +185,8 @@ fn sixty_four_sampled_requests_equal_their_single_runs() {
         params.check(vocab_size).unwrap()
     };
     let requests = requests(&model, 64);
-    let single = Single::new(&model);
     let alone: Vec<Vec<TokenId>> = (requests.iter().enumerate())
-        .map(|(i, (prompt, new))| single.sampled(prompt, *new, MAX_SEQ_LEN, &of_request(i)))
+        .map(|(i, (prompt, new))| sampled(&model, prompt, *new, MAX_SEQ_LEN, &of_request(i)))
         .collect();
     for (preemption, host_tokens) in [(Preemption::Recompute, 0), (Preemption::Swap, 80)] {
         let setting = Setting {

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Listener, meta, ms};
+use common::{meta, ms};
 use continuous_batching::batch::{Batch, BatchSequence};
+use continuous_batching::oracle::listener::Listener;
 use continuous_batching::{Admission, Memory, Request, SeqId};
 use paged_cache::{Pages, Promise};
 use proptest::prelude::*;

@@ -3,9 +3,10 @@
 mod common;
 
 use common::{
-    Listener, Setting, Single, assert_empty, engine, engine_with, fixture, job, meta, ms, text,
-    watched,
+    Setting, assert_empty, engine, engine_with, fixture, job, meta, ms, sampled, text, watched,
 };
+use continuous_batching::oracle::listener::Listener;
+use continuous_batching::oracle::single::Single;
 use continuous_batching::{FinishReason, Refusal, SeqId};
 use layout::pool::Pool;
 use sampling::SamplingParams;
@@ -97,11 +98,10 @@ fn penalties_know_prompt_from_output_after_recompute() {
     assert_eq!(outputs, [30, 30]);
     let mut plain = model;
     plain.config.eos_token_ids.clear();
-    let single = Single::new(&plain);
     for (id, prompt) in (0..).map(SeqId).zip(&prompts) {
         assert_eq!(
             listener.tokens[&id],
-            single.sampled(prompt, 30, 48, &params)
+            sampled(&plain, prompt, 30, 48, &params)
         );
     }
 }

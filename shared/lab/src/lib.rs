@@ -35,6 +35,7 @@ pub mod alloc;
 pub mod args;
 pub mod chart;
 pub mod cost;
+pub mod exit;
 pub mod ledger;
 pub mod machine;
 pub mod number;

@@ -1,6 +1,6 @@
 //! What it costs: the first passes, the length, the machine's limits.
 
-use super::{Scene, WARM_UP_PASSES, made_up_tokens};
+use super::{Scene, WARM_UP_PASSES};
 use anyhow::Context;
 use generation::State;
 use generation::roofline::{Bound, MachineLimits};
@@ -147,7 +147,7 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         because: &because,
     });
 
-    let tokens = made_up_tokens(&scene.model, longest);
+    let tokens = scene.model.made_up_tokens(0, longest);
     let (model, pool) = (&scene.model, &scene.pool);
     // One state for all entries: they run in turn, never at once.
     let state = RefCell::new(State::new(&model.config, longest));
@@ -279,7 +279,9 @@ pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
             *rows <= llama.max_seq_len && Work::of_shape(&llama, *rows).multiply_adds() < MOST_WORK
         })
         .collect();
-    let tokens = made_up_tokens(&scene.model, rows.iter().copied().max().unwrap_or(1));
+    let tokens = scene
+        .model
+        .made_up_tokens(0, rows.iter().copied().max().unwrap_or(1));
     let mut state = State::new(&scene.model.config, tokens.len());
     let mut table = Table::new(&[
         "rows",

@@ -57,7 +57,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let prompt = match (&model.tokenizer, &args.prompt) {
         (Some(_), Some(text)) => model.encode_prompt(text)?,
         (Some(_), None) => model.encode_prompt(PROMPT)?,
-        (None, _) => made_up_tokens(&model, 12),
+        (None, _) => model.made_up_tokens(0, 12),
     };
     let new_tokens = args.tokens.unwrap_or(NEW_TOKENS);
     let mut scene = Scene {
@@ -81,12 +81,4 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
          computed the same numbers again. What may be kept? That is lesson 06.",
     );
     story.finish()
-}
-
-/// Tokens that mean nothing, spread over the vocabulary: for models without a tokenizer and for timing.
-pub fn made_up_tokens(model: &Model, len: usize) -> Vec<TokenId> {
-    let vocab_size = model.config.llama.vocab_size;
-    (0..len)
-        .map(|i| TokenId(((i * 7919 + 101) % vocab_size) as u32))
-        .collect()
 }

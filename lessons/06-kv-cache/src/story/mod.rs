@@ -74,7 +74,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let prompt = match (&model.tokenizer, &args.prompt) {
         (Some(_), Some(text)) => model.encode_prompt(text)?,
         (Some(_), None) => model.encode_prompt(PROMPT)?,
-        (None, _) => made_up_tokens(&model.config.llama, 16),
+        (None, _) => model.made_up_tokens(0, 16),
     };
     let new_tokens = args
         .tokens
@@ -130,13 +130,6 @@ fn noise_of(result: &RaceResult, names: [&str; 2]) -> f64 {
     let entries = names.map(|name| result.entry(name));
     let spreads = entries.iter().flatten().map(|e| e.spread / e.median);
     spreads.fold(0.0, f64::max)
-}
-
-/// Tokens that mean nothing, spread over the vocabulary: for models without a tokenizer and for timing.
-fn made_up_tokens(llama: &LlamaConfig, len: usize) -> Vec<TokenId> {
-    (0..len)
-        .map(|i| TokenId(((i * 7919 + 101) % llama.vocab_size) as u32))
-        .collect()
 }
 
 /// An option of a prediction whose right answer is found by measuring: only the wrong ones are answered.

@@ -28,7 +28,7 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<Naive> {
     story.say_as(Tone::Dim, format!("Lesson 05's loop. {prompt}"));
     // The first passes of a process are slower; and the last step's length gives the scale of the bars.
     let longest = (scene.prompt.len() + scene.new_tokens).min(model.config.llama.max_seq_len);
-    let rehearsal = super::made_up_tokens(&model.config.llama, longest);
+    let rehearsal = model.made_up_tokens(0, longest);
     let mut full_bar = f64::MAX;
     for _ in 0..3 {
         let started = Instant::now();

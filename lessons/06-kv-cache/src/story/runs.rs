@@ -92,6 +92,6 @@ pub fn growing(
 /// Tokens after the prompt of the scene, as far as the answer reaches; made-up ones behind it.
 pub fn text_of(scene: &Scene, len: usize) -> Vec<TokenId> {
     let told = scene.prompt.iter().chain(&scene.answer).copied();
-    let rest = super::made_up_tokens(scene.llama(), len);
+    let rest = scene.model.made_up_tokens(0, len);
     told.chain(rest).take(len).collect()
 }

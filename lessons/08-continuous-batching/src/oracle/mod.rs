@@ -18,10 +18,13 @@
 //! position j with all its bits. Heads that ask for a position after the row's own get the row's own: they would show a mask that is too long.
 //!
 //! What the oracle should say is also computed without any cache, by [`expected`]. [`play`] runs a plan of arrivals and cancellations against an
-//! engine and compares.
+//! engine and compares, [`sweep`] many of them. [`listener`] and [`single`] are for tests with a real model.
 
 pub mod expected;
+pub mod listener;
 pub mod play;
+pub mod single;
+pub mod sweep;
 
 use crate::batch::Batch;
 use crate::cache::KvCache;

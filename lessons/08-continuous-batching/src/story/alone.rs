@@ -159,7 +159,7 @@ fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
         ("an empty prompt", 0),
         ("a prompt over the limit", max_seq_len + 1),
     ] {
-        let answer = engine.submit(&scene.made_up_tokens(0, len), 4);
+        let answer = engine.submit(&scene.model.made_up_tokens(0, len), 4);
         edges.push((
             what,
             answer.as_ref().map_or("refused", |_| "accepted").into(),
@@ -167,8 +167,8 @@ fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
         ));
         refused.extend(answer.err().map(|refusal| refusal.to_string()));
     }
-    let nothing = engine.submit(&scene.made_up_tokens(0, 4), 0)?;
-    let full = engine.submit(&scene.made_up_tokens(1, max_seq_len), 4)?;
+    let nothing = engine.submit(&scene.model.made_up_tokens(0, 4), 0)?;
+    let full = engine.submit(&scene.model.made_up_tokens(1, max_seq_len), 4)?;
     let mut ended: BTreeMap<SeqId, Ended> = BTreeMap::new();
     engine.run(&mut |event| {
         if let Event::Finished { id, reason, output } = event {

@@ -74,7 +74,7 @@ pub fn alone(scene: &Scene) -> anyhow::Result<Vec<Times>> {
     let mut state = State::new(&scene.model.config, prompt_tokens);
     let mut times = Vec::with_capacity(TRIES);
     for index in 0..TRIES {
-        let prompt = scene.made_up_tokens(index, prompt_tokens);
+        let prompt = scene.model.made_up_tokens(index, prompt_tokens);
         let (model, pool) = (&scene.model, &scene.pool);
         let timed = generate(model, &mut state, &mut cache, pool, &prompt, 1, &mut |_| {})?;
         times.push(Times {

@@ -52,7 +52,7 @@ pub fn mixes(scene: &Scene) -> Vec<Mix> {
             max: 96,
         },
     };
-    let batches = if scene.is_large() {
+    let batches = if scene.model.is_large() {
         BATCHES.1
     } else {
         BATCHES.0
@@ -81,7 +81,7 @@ pub fn mixes(scene: &Scene) -> Vec<Mix> {
 /// Requests of these lengths, with prompts that mean nothing.
 pub fn jobs(scene: &Scene, arrivals: &[Arrival]) -> Vec<Job> {
     let job = |(index, arrival): (usize, &Arrival)| Job {
-        prompt: scene.made_up_tokens(index, arrival.prompt_tokens),
+        prompt: scene.model.made_up_tokens(index, arrival.prompt_tokens),
         new_tokens: arrival.new_tokens,
     };
     arrivals.iter().enumerate().map(job).collect()

@@ -77,7 +77,11 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         let race = Race::new(&format!("throughput-{}", mix.id), &title)
             .unit("tokens/s")
             .work(new_tokens(&mix.jobs) as f64)
-            .rounds(if scene.is_large() { ROUNDS.1 } else { ROUNDS.0 })
+            .rounds(if scene.model.is_large() {
+                ROUNDS.1
+            } else {
+                ROUNDS.0
+            })
             .entry("static batches", None, || {
                 run_static(scene, &mut state, &mix.jobs)
             })

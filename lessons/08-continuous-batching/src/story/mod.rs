@@ -20,7 +20,6 @@ use generation::Model;
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
-use training::TokenId;
 
 const INFO: LessonInfo = LessonInfo {
     number: "08",
@@ -31,9 +30,6 @@ const INFO: LessonInfo = LessonInfo {
 
 /// Slots of all experiments but the opening, and rows of a static batch.
 const SLOTS: usize = 8;
-
-/// Weights of more bytes than this make a step so long that the races are cut.
-const LARGE: u64 = 100 << 20;
 
 /// What all steps share.
 struct Scene {
@@ -59,18 +55,6 @@ impl Scene {
             cache,
             EngineLimits::of_model(&self.model.config, num_slots),
         )
-    }
-
-    /// Whether steps are long: then the races have fewer requests and rounds, and say so.
-    fn is_large(&self) -> bool {
-        self.model.weights.bytes_per_pass() > LARGE
-    }
-
-    /// Tokens that mean nothing, different for each `request`: to be timed, and to be told apart.
-    fn made_up_tokens(&self, request: usize, len: usize) -> Vec<TokenId> {
-        let vocab_size = self.model.config.llama.vocab_size;
-        let token = |i: usize| TokenId(((i * 7919 + request * 104_729 + 101) % vocab_size) as u32);
-        (0..len).map(token).collect()
     }
 }
 

@@ -45,7 +45,7 @@ fn asks(scene: &Scene) -> anyhow::Result<Vec<Ask>> {
         let (prompt, shown) = match &scene.model.tokenizer {
             Some(_) => (scene.model.encode_prompt(text)?, text.to_owned()),
             None => {
-                let tokens = scene.made_up_tokens(index, 4);
+                let tokens = scene.model.made_up_tokens(index, 4);
                 let numbers = tokens.iter().map(|token| format!("{} ", token.0));
                 let shown = numbers.collect();
                 (tokens, shown)

@@ -53,7 +53,7 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let guess = story.ask(&prediction);
 
     let prompts: Vec<Vec<TokenId>> = (0..LENGTHS.len())
-        .map(|index| scene.made_up_tokens(index, PROMPT))
+        .map(|index| scene.model.made_up_tokens(index, PROMPT))
         .collect();
     let mut engine = scene.engine(TWO_SLOTS, PROMPT + 8);
     engine.start_trace();
@@ -116,7 +116,7 @@ pub fn one_batch(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let prompt = |index: usize| -> anyhow::Result<Vec<TokenId>> {
         let mut tokens = match &scene.model.tokenizer {
             Some(_) => scene.model.encode_prompt(texts[index])?,
-            None => scene.made_up_tokens(index, PROMPT),
+            None => scene.model.made_up_tokens(index, PROMPT),
         };
         tokens.truncate(PROMPT);
         Ok(tokens)

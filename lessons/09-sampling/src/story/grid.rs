@@ -51,7 +51,7 @@ pub fn settings(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Resul
         "Turn all knobs",
         "Entropy says how free a choice is: e to its power is the number of equally likely tokens that are as hard to guess. Each cell: that number, and the tokens that are left.",
     );
-    let rows = if scene.is_large() {
+    let rows = if scene.model.is_large() {
         &rows[..rows.len().min(16)]
     } else {
         rows

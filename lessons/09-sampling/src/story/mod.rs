@@ -35,9 +35,6 @@ const INFO: LessonInfo = LessonInfo {
 /// Requests at a time in all experiments but the opening.
 const SLOTS: usize = 8;
 
-/// Weights of more bytes than this make a step so long that the experiments are cut.
-const LARGE: u64 = 100 << 20;
-
 /// Beginnings of texts.
 const BEGINNINGS: [&str; 8] = [
     "Once upon a time",
@@ -110,11 +107,6 @@ impl Scene {
             on_token(None);
         }
         Ok(answers)
-    }
-
-    /// Whether steps are long: then the experiments have fewer tokens and rounds, and say so.
-    fn is_large(&self) -> bool {
-        self.model.weights.bytes_per_pass() > LARGE
     }
 
     /// A beginning as tokens; made-up ones where the model has no tokenizer.

@@ -35,7 +35,11 @@ pub fn company(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         answer: 1,
         because: "Neither the logits (lesson 08) nor the number depends on company, so the token does not.",
     });
-    let new_tokens = if scene.is_large() { TOKENS.1 } else { TOKENS.0 };
+    let new_tokens = if scene.model.is_large() {
+        TOKENS.1
+    } else {
+        TOKENS.0
+    };
     let settings = [(1.0, 0, 1.0), (0.8, 50, 0.9), (1.5, 0, 0.8), (0.0, 0, 1.0)];
     let ask = |index: usize| -> anyhow::Result<Ask> {
         let (temperature, top_k, top_p) = settings[index % settings.len()];

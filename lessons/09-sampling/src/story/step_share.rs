@@ -67,7 +67,11 @@ fn run(
     params: Option<&CheckedParams>,
     spent: &mut (f64, f64),
 ) -> anyhow::Result<usize> {
-    let new_tokens = if scene.is_large() { TOKENS.1 } else { TOKENS.0 };
+    let new_tokens = if scene.model.is_large() {
+        TOKENS.1
+    } else {
+        TOKENS.0
+    };
     let of_requests = ParamsOfRequests::new();
     let choice: Choice = match params {
         Some(_) => of_requests.choice(),
@@ -105,14 +109,18 @@ pub fn of_a_step(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let checked: Vec<(&str, CheckedParams)> = (settings.into_iter())
         .map(|(name, params)| Ok((name, params.check(vocab_size)?)))
         .collect::<anyhow::Result<_>>()?;
-    let new_tokens = if scene.is_large() { TOKENS.1 } else { TOKENS.0 };
+    let new_tokens = if scene.model.is_large() {
+        TOKENS.1
+    } else {
+        TOKENS.0
+    };
     let names: Vec<&str> = std::iter::once(GREEDY)
         .chain(checked.iter().map(|(name, _)| *name))
         .collect();
     let mut race = Race::new("step", "Eight requests, by how tokens are chosen")
         .unit("tokens/s")
         .work((SLOTS * new_tokens) as f64)
-        .rounds(if scene.is_large() { 1 } else { 5 })
+        .rounds(if scene.model.is_large() { 1 } else { 5 })
         .entry(GREEDY, None, || run(scene, None, &mut (0.0, 0.0)).is_ok());
     for (name, params) in &checked {
         race = race.entry(name, None, || {

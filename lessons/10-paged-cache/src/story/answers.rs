@@ -51,7 +51,7 @@ fn answers(
             }
             greedy(logits)
         }));
-    let tokens = scene.made_up_tokens(3, prompt_tokens);
+    let tokens = scene.model.made_up_tokens(3, prompt_tokens);
     for index in 0..count {
         let id = engine.submit(&tokens, NEW_TOKENS)?;
         if prompt == Prompt::Shared && index > 0 {

@@ -19,7 +19,6 @@ use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
 use paged_cache::{PagedCache, Pages};
-use training::TokenId;
 
 const INFO: LessonInfo = LessonInfo {
     number: "10",
@@ -30,9 +29,6 @@ const INFO: LessonInfo = LessonInfo {
 
 /// Positions of a block, where nothing else is said.
 const BLOCK_SIZE: usize = 16;
-
-/// Weights of more bytes than this make a step so long that the races are cut.
-const LARGE: u64 = 100 << 20;
 
 /// What all steps share.
 struct Scene {
@@ -82,18 +78,6 @@ impl Scene {
             1,
             size_of::<f32>(),
         )
-    }
-
-    /// Whether steps are long: then the races have fewer rounds.
-    fn is_large(&self) -> bool {
-        self.model.weights.bytes_per_pass() > LARGE
-    }
-
-    /// Tokens that mean nothing, different for each `text`: to be timed, and to be told apart.
-    fn made_up_tokens(&self, text: usize, len: usize) -> Vec<TokenId> {
-        let vocab_size = self.model.config.llama.vocab_size;
-        let token = |i: usize| TokenId(((i * 7919 + text * 104_729 + 101) % vocab_size) as u32);
-        (0..len).map(token).collect()
     }
 }
 

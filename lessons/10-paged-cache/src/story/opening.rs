@@ -55,7 +55,9 @@ fn prompt(scene: &Scene, index: usize) -> anyhow::Result<Vec<TokenId>> {
     };
     let mut tokens = match &scene.model.tokenizer {
         Some(_) => scene.model.encode_prompt(text)?,
-        None => scene.made_up_tokens(index % 2 * (index / 2), 9 + 2 * (index / 3)),
+        None => scene
+            .model
+            .made_up_tokens(index % 2 * (index / 2), 9 + 2 * (index / 3)),
     };
     tokens.truncate(LONGEST / 2);
     Ok(tokens)
@@ -187,8 +189,8 @@ pub fn places(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     let mut engine = scene.engine(Pages::new(8, BLOCKS.1, LONGEST.min(32)), 2);
     let ids = [
-        engine.submit(&scene.made_up_tokens(0, 5), 8)?,
-        engine.submit(&scene.made_up_tokens(1, 3), 8)?,
+        engine.submit(&scene.model.made_up_tokens(0, 5), 8)?,
+        engine.submit(&scene.model.made_up_tokens(1, 3), 8)?,
     ];
     for _ in 0..7 {
         engine.step(&mut |_| Delivery::Taken)?;

@@ -71,8 +71,8 @@ fn ttft<R: Runner<M>, M: Memory>(
 
 /// A prompt that shares its first tokens with all others, and has an end of its own.
 fn prompt(scene: &Scene, shared: usize, len: usize, own: usize) -> Vec<TokenId> {
-    let mut tokens = scene.made_up_tokens(7, shared);
-    tokens.extend(scene.made_up_tokens(100 + own, len - shared));
+    let mut tokens = scene.model.made_up_tokens(7, shared);
+    tokens.extend(scene.model.made_up_tokens(100 + own, len - shared));
     tokens
 }
 
@@ -138,7 +138,7 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         &format!("First token of a prompt of {len}, x: shared tokens"),
     )
     .unit("ms")
-    .rounds(if scene.is_large() { 1 } else { 5 })
+    .rounds(if scene.model.is_large() { 1 } else { 5 })
     .baseline(SLOTS)
     .check(|a: &Option<TokenId>, b| match a == b && a.is_some() {
         true => Ok(()),

@@ -47,13 +47,13 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         prompt: (16, 64.min(context / 4)),
         new: (8, 48.min(context / 4)),
     };
-    let count = if scene.is_large() { 16 } else { 48 };
+    let count = if scene.model.is_large() { 16 } else { 48 };
     let jobs: Vec<Job> = arrivals(scene.seed, count, &lengths, &Pace::AtOnce)
         .iter()
         .enumerate()
         .map(|(index, text)| {
             (
-                scene.made_up_tokens(index, text.prompt_tokens),
+                scene.model.made_up_tokens(index, text.prompt_tokens),
                 text.new_tokens,
             )
         })
@@ -68,7 +68,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let race = Race::new("same-bytes", &format!("{count} requests in the same bytes"))
         .unit("tokens/s")
         .work(new_tokens as f64)
-        .rounds(if scene.is_large() { 1 } else { 5 })
+        .rounds(if scene.model.is_large() { 1 } else { 5 })
         .entry("slots (08)", None, || run(&mut slots, &jobs))
         .entry("blocks", None, || run(&mut blocks, &jobs))
         .baseline("slots (08)")
@@ -79,7 +79,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         });
     let race = story.race(race)?;
     let steps = |engine_steps: u64, runs: u64| engine_steps / runs.max(1);
-    let runs = if scene.is_large() { 2 } else { 6 };
+    let runs = if scene.model.is_large() { 2 } else { 6 };
     let (slot_steps, block_steps) = (
         steps(slots.num_steps(), runs),
         steps(blocks.num_steps(), runs),

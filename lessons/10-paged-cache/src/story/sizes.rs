@@ -135,8 +135,12 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         &format!("Attention of {TEXTS} rows over {context} positions, x: block size"),
     )
     .unit("µs")
-    .rounds(if scene.is_large() { 5 } else { 15 })
-    .at_least(Duration::from_millis(if scene.is_large() { 1 } else { 6 }))
+    .rounds(if scene.model.is_large() { 5 } else { 15 })
+    .at_least(Duration::from_millis(if scene.model.is_large() {
+        1
+    } else {
+        6
+    }))
     .baseline("slots (08)")
     .check(|a: &Vec<f32>, b| match a == b {
         true => Ok(()),

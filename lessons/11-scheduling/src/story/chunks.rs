@@ -63,7 +63,11 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         name: name(chunk),
         rounds: Vec::new(),
     }));
-    let rounds = if scene.is_large() { ROUNDS.1 } else { ROUNDS.0 };
+    let rounds = if scene.model.is_large() {
+        ROUNDS.1
+    } else {
+        ROUNDS.0
+    };
     let bar = story.progress(rounds as u64 + 1, "rounds");
     for round in 0..=rounds {
         let mut seen = vec![stall::before(scene, &prompt)?];
@@ -123,7 +127,7 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 /// What the size of a chunk buys and costs.
 fn knob(story: &mut Story, scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<()> {
     let long = stall::long_prompt(scene).len();
-    let rounds = if scene.is_large() { 1 } else { 3 };
+    let rounds = if scene.model.is_large() { 1 } else { 3 };
     let mut table = Table::new(&[
         "chunk",
         "steps",

@@ -20,7 +20,6 @@ use layout::pool::Pool;
 use paged_cache::{PagedCache, Pages, Promise};
 use scheduling::policy::Fcfs;
 use scheduling::{Engine, Preemption, StepLimits, SwapSpace};
-use training::TokenId;
 
 const INFO: LessonInfo = LessonInfo {
     number: "11",
@@ -29,8 +28,6 @@ const INFO: LessonInfo = LessonInfo {
     folder: "11-scheduling",
 };
 
-/// Weights of more bytes than this make a step so long that the races are cut.
-const LARGE: u64 = 100 << 20;
 /// Positions of a block.
 const BLOCK_SIZE: usize = 16;
 
@@ -73,18 +70,6 @@ impl Scene {
         let memory = SwapSpace::new(cache, 4 * means.num_blocks * BLOCK_SIZE);
         let runner = ModelRunner::new(&self.model, &self.pool, means.max_running, self.context());
         Engine::new(runner, memory, limits, Box::new(Fcfs))
-    }
-
-    /// Whether steps are long: then the races have fewer rounds, and say so.
-    fn is_large(&self) -> bool {
-        self.model.weights.bytes_per_pass() > LARGE
-    }
-
-    /// Tokens that mean nothing, different for each `request`.
-    fn made_up_tokens(&self, request: usize, len: usize) -> Vec<TokenId> {
-        let vocab_size = self.model.config.llama.vocab_size;
-        let token = |i: usize| TokenId(((i * 7919 + request * 104_729 + 101) % vocab_size) as u32);
-        (0..len).map(token).collect()
     }
 }
 

@@ -20,7 +20,7 @@ pub fn prompt(scene: &Scene) -> anyhow::Result<Vec<TokenId>> {
             let text = scene.prompt.as_deref().unwrap_or(TEXT);
             Ok(scene.model.encode_prompt(text)?)
         }
-        None => Ok(scene.made_up_tokens(0, 4)),
+        None => Ok(scene.model.made_up_tokens(0, 4)),
     }
 }
 

@@ -53,7 +53,7 @@ fn serve(scene: &Scene, num_blocks: usize, preemption: Preemption) -> anyhow::Re
         preemption,
     });
     for request in 0..count {
-        let prompt = scene.made_up_tokens(request, prompt);
+        let prompt = scene.model.made_up_tokens(request, prompt);
         engine.submit(Duration::ZERO, Meta::default(), &prompt, new)?;
     }
     let mut answers = BTreeMap::new();
@@ -107,7 +107,7 @@ pub fn raced(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         story.values(name, run.stats);
     }
     story.table(&table);
-    let rounds = if scene.is_large() { 1 } else { 5 };
+    let rounds = if scene.model.is_large() { 1 } else { 5 };
     let race = ways.iter().fold(
         Race::new(
             "sent-back",

@@ -45,7 +45,7 @@ impl Seen {
 
 /// Tokens of the long prompt: what the context holds besides its answer.
 pub fn long_prompt(scene: &Scene) -> Vec<TokenId> {
-    scene.made_up_tokens(5, scene.context() - 8)
+    scene.model.made_up_tokens(5, scene.context() - 8)
 }
 
 /// An engine as this experiment sees it.

@@ -3,7 +3,7 @@
 
 use continuous_batching::engine::Choice;
 use continuous_batching::model_runner::ModelRunner;
-use continuous_batching::{Delivery, EngineLimits, Event, FinishReason, SeqId};
+use continuous_batching::{EngineLimits, SeqId};
 use generation::{Model, State};
 use kv_cache::cache::ContiguousCache;
 use layout::pool::Pool;
@@ -12,7 +12,6 @@ use sampling::{CheckedParams, Sampler};
 use scheduling::policy::{Fcfs, Policy};
 use scheduling::simulate::Job;
 use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use training::TokenId;
 
@@ -115,98 +114,32 @@ pub fn assert_empty(engine: &ModelEngine<'_>) {
     );
 }
 
-/// Lesson 06, one request at a time.
-pub struct Single<'m> {
-    model: &'m Model,
-    pool: Pool,
-}
-
-impl<'m> Single<'m> {
-    pub fn new(model: &'m Model) -> Single<'m> {
-        Single {
-            model,
-            pool: Pool::new(1),
+/// The answer drawn with these parameters: lesson 06's pass, lesson 09's sampler, nobody else there.
+pub fn sampled(
+    model: &Model,
+    prompt: &[TokenId],
+    max_new_tokens: usize,
+    max_seq_len: usize,
+    params: &CheckedParams,
+) -> Vec<TokenId> {
+    let (config, weights) = (&model.config, &model.weights);
+    let (pool, mut state) = (Pool::new(1), State::new(config, 0));
+    let mut cache = ContiguousCache::new(&config.llama, max_seq_len);
+    let (mut sampler, mut output) = (Sampler::new(), Vec::new());
+    let mut rows = prompt.to_vec();
+    while output.len() < max_new_tokens && prompt.len() + output.len() < max_seq_len {
+        let pass =
+            kv_cache::forward::forward(config, weights, &mut state, &mut cache, &pool, &rows);
+        let mut logits = pass.unwrap().to_vec();
+        let sampled = sampler.sample(params, prompt, &output, &mut logits);
+        let token = sampled.unwrap().token;
+        if config.eos_token_ids.contains(&token) {
+            break;
         }
+        output.push(token);
+        rows = vec![token];
     }
-
-    /// The greedy answer and why it ends, for prompt and answer of at most `max_seq_len` tokens.
-    pub fn answer(
-        &self,
-        prompt: &[TokenId],
-        max_new_tokens: usize,
-        max_seq_len: usize,
-    ) -> (Vec<TokenId>, FinishReason) {
-        let mut state = State::new(&self.model.config, 0);
-        // Its last token needs no place.
-        let mut cache = ContiguousCache::new(&self.model.config.llama, max_seq_len - 1);
-        let run = kv_cache::session::generate(
-            self.model,
-            &mut state,
-            &mut cache,
-            &self.pool,
-            prompt,
-            max_new_tokens,
-            &mut |_| {},
-        );
-        let generation = run.unwrap().generation;
-        (generation.tokens, generation.finish_reason.into())
-    }
-
-    /// The answer drawn with these parameters: lesson 06's pass, lesson 09's sampler, nobody else there.
-    pub fn sampled(
-        &self,
-        prompt: &[TokenId],
-        max_new_tokens: usize,
-        max_seq_len: usize,
-        params: &CheckedParams,
-    ) -> Vec<TokenId> {
-        let (config, weights) = (&self.model.config, &self.model.weights);
-        let mut state = State::new(config, 0);
-        let mut cache = ContiguousCache::new(&config.llama, max_seq_len);
-        let (mut sampler, mut output) = (Sampler::new(), Vec::new());
-        let mut rows = prompt.to_vec();
-        while output.len() < max_new_tokens && prompt.len() + output.len() < max_seq_len {
-            let pass = kv_cache::forward::forward(
-                config, weights, &mut state, &mut cache, &self.pool, &rows,
-            );
-            let mut logits = pass.unwrap().to_vec();
-            let sampled = sampler.sample(params, prompt, &output, &mut logits);
-            let token = sampled.unwrap().token;
-            if config.eos_token_ids.contains(&token) {
-                break;
-            }
-            output.push(token);
-            rows = vec![token];
-        }
-        output
-    }
-}
-
-/// Takes all events: tokens and end of each request.
-#[derive(Debug, Default)]
-pub struct Listener {
-    pub tokens: BTreeMap<SeqId, Vec<TokenId>>,
-    pub ends: BTreeMap<SeqId, FinishReason>,
-}
-
-impl Listener {
-    pub fn take(&mut self, event: Event<'_>) -> Delivery {
-        match event {
-            Event::Token { id, token } => {
-                assert!(
-                    !self.ends.contains_key(&id),
-                    "a token of {id} after its end"
-                );
-                self.tokens.entry(id).or_default().push(token);
-            }
-            Event::Finished { id, reason, output } => {
-                let told = self.tokens.entry(id).or_default();
-                assert_eq!(told, output, "the output of {id} is what was told");
-                assert_eq!(self.ends.insert(id, reason), None, "{id} ended twice");
-            }
-        }
-        Delivery::Taken
-    }
+    output
 }
 
 /// A choice that notes for each request what it was shown of it: tokens of prompt and of output.

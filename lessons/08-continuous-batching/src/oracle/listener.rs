@@ -1,0 +1,39 @@
+//! A client of all requests, for tests.
+
+use crate::event::{Delivery, Event};
+use crate::request::{FinishReason, SeqId};
+use std::collections::BTreeMap;
+use training::TokenId;
+
+/// Takes all events: tokens and end of each request.
+#[derive(Debug, Default)]
+pub struct Listener {
+    /// What each request was told.
+    pub tokens: BTreeMap<SeqId, Vec<TokenId>>,
+    /// Why it ended, once it has.
+    pub ends: BTreeMap<SeqId, FinishReason>,
+}
+
+impl Listener {
+    /// Takes an event.
+    ///
+    /// # Panics
+    /// If a token comes after the end, an end twice, or an end with another output than what was told.
+    pub fn take(&mut self, event: Event<'_>) -> Delivery {
+        match event {
+            Event::Token { id, token } => {
+                assert!(
+                    !self.ends.contains_key(&id),
+                    "a token of {id} after its end"
+                );
+                self.tokens.entry(id).or_default().push(token);
+            }
+            Event::Finished { id, reason, output } => {
+                let told = self.tokens.entry(id).or_default();
+                assert_eq!(told, output, "the output of {id} is what was told");
+                assert_eq!(self.ends.insert(id, reason), None, "{id} ended twice");
+            }
+        }
+        Delivery::Taken
+    }
+}

@@ -1,0 +1,43 @@
+//! What the sweeps of generated plans share: how many cases, on how many threads, and what a failed one says.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Cases of a sweep: `ORACLE_CASES`, where somebody has more time than usual, or the usual number.
+pub fn num_cases(usual: u32) -> u32 {
+    let wanted = std::env::var("ORACLE_CASES").ok();
+    let wanted = wanted.and_then(|cases| cases.parse().ok());
+    wanted.unwrap_or(usual)
+}
+
+/// Plays a case. A panic comes back as its words, so that a smaller case can be looked for.
+///
+/// # Errors
+/// What the panic said.
+pub fn caught<T>(play: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(play)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        text.unwrap_or_else(|| "a panic without words".to_owned())
+    })
+}
+
+/// Four quarters of a sweep, each on a thread of its own, by their numbers 1 to 4. Returns the sums of what they count.
+///
+/// # Panics
+/// If one of them does.
+pub fn in_quarters<const N: usize>(quarter: impl Fn(u8) -> [u64; N] + Sync) -> [u64; N] {
+    std::thread::scope(|scope| {
+        let quarter = &quarter;
+        let running: Vec<_> = (1..=4)
+            .map(|number| scope.spawn(move || quarter(number)))
+            .collect();
+        let mut totals = [0; N];
+        for one in running {
+            let counts = one.join().unwrap_or_else(|panic| resume_unwind(panic));
+            for (total, count) in totals.iter_mut().zip(counts) {
+                *total += count;
+            }
+        }
+        totals
+    })
+}
