@@ -15,11 +15,10 @@
 //!
 //! Source: Llama, Touvron et al. 2023, arXiv:2302.13971.
 
+use crate::attention::{KvView, attend_rows};
 use crate::error::GenerateError;
 use crate::kernels::rms_norm;
-use crate::layer::{
-    KvView, add_rows, attend_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows,
-};
+use crate::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
 use crate::state::{Buffers, State};
 use crate::weights::{LayerWeights, Linear, Weights};
 use lab::ledger;

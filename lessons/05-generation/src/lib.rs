@@ -12,7 +12,7 @@
 //! | [`lanes`] | the inner loops below them, the same bits on every instruction set |
 //! | [`linear`], [`weights`], [`state`] | what is read, and what is written |
 //! | [`rope`], [`rows`] | the table of angles; rows shared out to threads |
-//! | [`layer`], [`forward`] | what a layer does besides products; tokens to logits |
+//! | [`layer`], [`attention`], [`forward`] | what a layer does besides products; tokens to logits |
 //! | [`generate`], [`limits`] | the choice and the naive loop |
 //! | [`characters`], [`text`] | bytes to characters as they come |
 //! | [`chat`], [`model`] | a conversation to text; everything of one model in one place |
@@ -36,6 +36,7 @@ pub mod rows;
 pub mod state;
 pub mod weights;
 
+pub mod attention;
 pub mod layer;
 
 pub mod forward;

@@ -18,7 +18,7 @@ use crate::error::CacheError;
 use crate::memory::kv_bytes;
 pub use crate::place::CacheOrder;
 use crate::place::Strides;
-use generation::layer::KvView;
+use generation::attention::KvView;
 use lab::ledger;
 use layout::aligned::Aligned;
 use training::LlamaConfig;

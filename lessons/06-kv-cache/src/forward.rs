@@ -20,11 +20,9 @@
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
 use crate::offset::row_place;
+use generation::attention::{attend_rows, reserve_scores};
 use generation::forward::{all_logits, last_logits};
-use generation::layer::{
-    add_rows, attend_rows, check_tokens, embed_rows, gate_rows, norm_rows, reserve_scores,
-    rotate_rows,
-};
+use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
 use generation::state::Buffers;
 use generation::weights::LayerWeights;
 use generation::{GenerateError, Linear, State, Weights};

@@ -17,10 +17,9 @@
 
 use crate::batch::PaddedBatch;
 use crate::error::BatchError;
+use generation::attention::{attend_rows, reserve_scores};
 use generation::kernels::rms_norm;
-use generation::layer::{
-    add_rows, attend_rows, embed_rows, gate_rows, norm_rows, reserve_scores, rotate_rows,
-};
+use generation::layer::{add_rows, embed_rows, gate_rows, norm_rows, rotate_rows};
 use generation::rows::for_each_row;
 use generation::state::Buffers;
 use generation::weights::LayerWeights;

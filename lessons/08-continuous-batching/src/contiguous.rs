@@ -3,7 +3,7 @@
 
 use crate::batch::{Batch, BatchSequence};
 use crate::cache::KvCache;
-use generation::layer::attend_rows;
+use generation::attention::attend_rows;
 use kv_cache::CacheError;
 use kv_cache::cache::ContiguousCache;
 use layout::pool::Pool;

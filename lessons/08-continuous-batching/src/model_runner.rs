@@ -5,7 +5,7 @@ use crate::cache::KvCache;
 use crate::error::EngineError;
 use crate::forward::forward;
 use crate::runner::Runner;
-use generation::layer::reserve_scores;
+use generation::attention::reserve_scores;
 use generation::{Linear, Model, State, Weights};
 use layout::packed::PackedMatrix;
 use layout::pool::Pool;

@@ -5,7 +5,7 @@ use crate::cache::KvCache;
 use crate::memory::{Admission, Memory};
 use crate::request::{Request, SeqId};
 use crate::slots::{SlotId, Slots};
-use generation::layer::{KvView, attend_rows};
+use generation::attention::{KvView, attend_rows};
 use kv_cache::CacheError;
 use kv_cache::append::append_rows;
 use kv_cache::memory::kv_bytes;

@@ -6,8 +6,7 @@
 //!    without it blocks of 16 took 1.4 to 2.2 times as long as one piece of memory, with it 0.7 to 1.1 times.
 //! 2. The instruction set is looked up once, not for each piece.
 //!
-//! It is for rows that decode. Rows of a prompt read the same keys one after the other: these are near already, and asking for them costs more than
-//! it gains (a prompt of 384 rows took a fifth longer).
+//! It is for rows that decode. Rows of a prompt share their keys, see [`crate::together`].
 
 use crate::block::BlockId;
 use crate::pieces::{Piece, pieces};

@@ -1,15 +1,14 @@
 //! Keys and values in blocks.
 
-use crate::ahead::attend_ahead;
-use crate::attend::attend_blocks;
 use crate::block::BlockId;
 use crate::pages::Pages;
 use crate::place::block_place;
+use crate::together::attend_sequence;
 use continuous_batching::batch::Batch;
 use continuous_batching::cache::KvCache;
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
-use generation::layer::attend_heads;
+use generation::attention::{Attending, Unit, attend_heads};
 use kv_cache::CacheError;
 use kv_cache::append::append_rows;
 use kv_cache::memory::kv_bytes;
@@ -235,26 +234,16 @@ impl KvCache for PagedCache {
         attended: &mut [f32],
     ) {
         let context_len = |row: usize| batch.positions[row] + 1;
-        let attend =
-            |row: usize, kv_head: usize, q: &[f32], scores: &mut [f32], out: &mut [f32]| {
-                let head = self.head(layer, kv_head);
-                // A row that has a neighbour of its own sequence reads what that one has just read.
-                let attend = match self.pages.is_alone(row) {
-                    true => attend_ahead,
-                    false => attend_blocks,
-                };
-                attend(
-                    q,
-                    &self.k[head.clone()],
-                    &self.v[head],
-                    &self.pages.table_of_row(row).blocks,
-                    self.pages.block_size,
-                    self.head_dim,
-                    context_len(row),
-                    scores,
-                    out,
-                );
-            };
+        let of_one = |a: &Attending<'_>, b: &Attending<'_>| self.pages.are_of_one(a.row, b.row);
+        let attend = |unit: &mut Unit<'_>, scores: &mut [f32]| {
+            let head = self.head(layer, unit.kv_head);
+            let (k, v) = (&self.k[head.clone()], &self.v[head]);
+            for rows in unit.rows().chunk_by_mut(of_one) {
+                let table = &self.pages.table_of_row(rows[0].row).blocks;
+                let (block_size, head_dim) = (self.pages.block_size, self.head_dim);
+                attend_sequence(rows, k, v, table, block_size, head_dim, scores);
+            }
+        };
         attend_heads(pool, config, qkv, &context_len, scores, attended, &attend);
     }
 

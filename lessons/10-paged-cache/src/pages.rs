@@ -146,11 +146,9 @@ impl Pages {
         &self.tables[self.row_tables[row]]
     }
 
-    /// Whether a row of the pass in progress is the only one of its sequence. The rows of a sequence stand side by side.
-    pub fn is_alone(&self, row: usize) -> bool {
-        let table = self.row_tables[row];
-        let before = row.checked_sub(1).map(|row| self.row_tables[row]);
-        before != Some(table) && self.row_tables.get(row + 1) != Some(&table)
+    /// Whether two rows of the pass in progress belong to one sequence.
+    pub fn are_of_one(&self, row: usize, other: usize) -> bool {
+        self.row_tables[row] == self.row_tables[other]
     }
 
     /// Rows of the pass in progress.

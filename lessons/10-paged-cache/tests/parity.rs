@@ -8,58 +8,77 @@ use continuous_batching::model_runner::ModelRunner;
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
 use continuous_batching::{Batch, BatchSequence, Engine, EngineLimits, Memory, Request, SeqId};
+use generation::attention::{ATTENTION_ROWS, Attending};
 use generation::kernels::attend_row;
 use generation::{Model, State};
 use layout::pool::Pool;
 use paged_cache::attend::attend_blocks;
+use paged_cache::together::attend_sequence;
 use paged_cache::{BlockId, PagedCache, Pages, Wish};
 use training::TokenId;
 
 /// Block sizes: the smallest, one that divides nothing, and two usual ones.
 const BLOCK_SIZES: [usize; 4] = [1, 3, 16, 64];
 
-/// Attention over the same keys in one piece and in shuffled blocks, whose other places hold NaN.
-#[track_caller]
-fn check_attention(block_size: usize, context_len: usize, group_size: usize, head_dim: usize) {
+/// The same keys and values in one piece, and in blocks in no order whose other places hold NaN.
+struct Kv {
+    whole: [Vec<f32>; 2],
+    blocks: [Vec<f32>; 2],
+    table: Vec<BlockId>,
+}
+
+fn kv(block_size: usize, context_len: usize, head_dim: usize) -> Kv {
     let num_blocks = context_len.div_ceil(block_size) + 2;
     // Every second number, then the others: neighbours in the table are not always neighbours in memory.
     let mut table: Vec<BlockId> = (0..num_blocks as u32).step_by(2).map(BlockId).collect();
     table.extend((1..num_blocks as u32).step_by(2).map(BlockId));
-    let (k, v) = (
-        random(context_len * head_dim, 1),
-        random(context_len * head_dim, 2),
-    );
-    let mut blocks = [
-        vec![f32::NAN; num_blocks * block_size * head_dim],
-        vec![f32::NAN; num_blocks * block_size * head_dim],
-    ];
-    for position in 0..context_len {
-        let block = table[position / block_size].index() * block_size + position % block_size;
-        for (blocks, whole) in blocks.iter_mut().zip([&k, &v]) {
-            blocks[block * head_dim..][..head_dim]
-                .copy_from_slice(&whole[position * head_dim..][..head_dim]);
+    let whole = [1, 2].map(|seed| random(context_len * head_dim, seed));
+    let blocks = whole.each_ref().map(|whole| {
+        let mut blocks = vec![f32::NAN; num_blocks * block_size * head_dim];
+        for (position, numbers) in whole.chunks_exact(head_dim).enumerate() {
+            let block = table[position / block_size].index() * block_size + position % block_size;
+            blocks[block * head_dim..][..head_dim].copy_from_slice(numbers);
         }
+        blocks
+    });
+    Kv {
+        whole,
+        blocks,
+        table,
     }
-    let q = random(group_size * head_dim, 3);
+}
+
+/// A row over keys in one piece.
+fn attend_whole(kv: &Kv, q: &[f32], context_len: usize, head_dim: usize) -> Vec<f32> {
+    let group_size = q.len() / head_dim;
     let mut scores = vec![0.0; group_size * context_len];
-    let (mut whole, mut paged) = (vec![0.0; q.len()], vec![f32::NAN; q.len()]);
+    let mut out = vec![0.0; q.len()];
     attend_row(
-        &q,
-        &k,
-        &v,
+        q,
+        &kv.whole[0],
+        &kv.whole[1],
         head_dim,
         context_len,
         group_size,
         1,
         head_dim,
         &mut scores,
-        &mut whole,
+        &mut out,
     );
+    out
+}
+
+#[track_caller]
+fn check_attention(block_size: usize, context_len: usize, group_size: usize, head_dim: usize) {
+    let kv = kv(block_size, context_len, head_dim);
+    let q = random(group_size * head_dim, 3);
+    let mut scores = vec![0.0; group_size * context_len];
+    let mut paged = vec![f32::NAN; q.len()];
     attend_blocks(
         &q,
-        &blocks[0],
-        &blocks[1],
-        &table,
+        &kv.blocks[0],
+        &kv.blocks[1],
+        &kv.table,
         block_size,
         head_dim,
         context_len,
@@ -67,9 +86,49 @@ fn check_attention(block_size: usize, context_len: usize, group_size: usize, hea
         &mut paged,
     );
     assert_eq!(
-        whole, paged,
+        attend_whole(&kv, &q, context_len, head_dim),
+        paged,
         "{context_len} positions in blocks of {block_size}, {group_size} heads of {head_dim}"
     );
+}
+
+/// The last rows of a text, up to eight, in one call.
+#[track_caller]
+fn check_rows(block_size: usize, longest: usize, group_size: usize, head_dim: usize) {
+    let kv = kv(block_size, longest, head_dim);
+    for num_rows in 1..=longest.min(ATTENTION_ROWS) {
+        let queries = random(num_rows * group_size * head_dim, 3);
+        let queries = queries.chunks_exact(group_size * head_dim);
+        let mut outs = vec![vec![f32::NAN; group_size * head_dim]; num_rows];
+        let mut rows: Vec<Attending<'_>> = queries
+            .zip(&mut outs)
+            .enumerate()
+            .map(|(row, (q, out))| Attending {
+                row,
+                context_len: longest - num_rows + 1 + row,
+                q,
+                out,
+            })
+            .collect();
+        let mut scores = vec![f32::NAN; num_rows * group_size * longest];
+        attend_sequence(
+            &mut rows,
+            &kv.blocks[0],
+            &kv.blocks[1],
+            &kv.table,
+            block_size,
+            head_dim,
+            &mut scores,
+        );
+        for row in &rows {
+            assert_eq!(
+                attend_whole(&kv, row.q, row.context_len, head_dim),
+                row.out,
+                "row {} of {num_rows}, {longest} positions in blocks of {block_size}, {group_size} heads of {head_dim}",
+                row.row
+            );
+        }
+    }
 }
 
 #[test]
@@ -78,6 +137,7 @@ fn attention_through_a_table_has_the_bits_of_one_piece() {
         for context_len in [1, 2, 3, 15, 16, 17, 63, 64, 65, 200] {
             for (group_size, head_dim) in [(1, 8), (2, 32), (3, 64), (8, 17)] {
                 check_attention(block_size, context_len, group_size, head_dim);
+                check_rows(block_size, context_len, group_size, head_dim);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Weighted values, added up: what attention hands on.
 
-use super::last_end;
+use super::{Span, last_end};
 use layout::simd::Isa;
 
 for_each_isa! {
@@ -14,6 +14,41 @@ for_each_isa! {
     add_weighted, add_weighted_on, add_weighted_avx2, add_weighted_plain,
     (weights: &[f32], weight_stride: usize, values: &[f32], value_stride: usize, num_values: usize, head_dim: usize, out: &mut [f32]),
     x86::add_weighted
+}
+
+for_each_isa! {
+    /// As [`add_weighted`] over values that lie in several places, span by span.
+    ///
+    /// Shapes: as there; position `first + i` of a span stands at `values[start + i * value_stride..]`, and its weight at `first + i`.
+    ///
+    /// # Panics
+    /// If a slice is too short for these shapes.
+    add_weighted_of_spans, add_weighted_of_spans_on, add_weighted_of_spans_avx2, add_weighted_of_spans_plain,
+    (weights: &[f32], weight_stride: usize, values: &[f32], value_stride: usize, spans: &[Span], head_dim: usize, out: &mut [f32]),
+    x86::add_weighted_of_spans
+}
+
+#[inline(always)]
+fn add_weighted_of_spans_plain(
+    weights: &[f32],
+    weight_stride: usize,
+    values: &[f32],
+    value_stride: usize,
+    spans: &[Span],
+    head_dim: usize,
+    out: &mut [f32],
+) {
+    for span in spans {
+        add_weighted_plain(
+            &weights[span.first..],
+            weight_stride,
+            &values[span.start..],
+            value_stride,
+            span.len,
+            head_dim,
+            out,
+        );
+    }
 }
 
 /// Asserts the shapes of [`add_weighted`]; returns the number of queries.
@@ -82,15 +117,44 @@ mod x86 {
         head_dim: usize,
         out: &mut [f32],
     ) {
-        let num_queries = check_add_weighted(
+        let all = Span {
+            first: 0,
+            start: 0,
+            len: num_values,
+        };
+        add_weighted_of_spans(
             weights,
             weight_stride,
             values,
             value_stride,
-            num_values,
+            &[all],
             head_dim,
             out,
         );
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn add_weighted_of_spans(
+        weights: &[f32],
+        weight_stride: usize,
+        values: &[f32],
+        value_stride: usize,
+        spans: &[Span],
+        head_dim: usize,
+        out: &mut [f32],
+    ) {
+        let num_queries = out.len() / head_dim;
+        for span in spans {
+            check_add_weighted(
+                &weights[span.first..],
+                weight_stride,
+                &values[span.start..],
+                value_stride,
+                span.len,
+                head_dim,
+                out,
+            );
+        }
         let mut h = 0;
         while h < num_queries {
             let heads = (num_queries - h).min(4);
@@ -99,9 +163,9 @@ mod x86 {
                 let panel = Panel {
                     weights: weights[h * weight_stride..].as_ptr(),
                     weight_stride,
-                    values: values.get(d..).unwrap_or_default().as_ptr(),
+                    values: values.as_ptr().wrapping_add(d),
                     value_stride,
-                    num_values,
+                    spans,
                     out: out[h * head_dim + d..].as_mut_ptr(),
                     head_dim,
                     last_lanes: first_lanes((width - 1) % LANES + 1),
@@ -134,19 +198,19 @@ mod x86 {
     }
 
     /// Up to four heads times up to 64 outputs, whose accumulators stay in registers over all positions.
-    struct Panel {
+    struct Panel<'a> {
         weights: *const f32,
         weight_stride: usize,
         values: *const f32,
         value_stride: usize,
-        num_values: usize,
+        spans: &'a [Span],
         out: *mut f32,
         head_dim: usize,
         /// Lanes in use of each head's last register.
         last_lanes: __mmask16,
     }
 
-    impl Panel {
+    impl Panel<'_> {
         /// Adds all positions for `HEADS` heads and `REGISTERS` registers a head.
         ///
         /// # Safety
@@ -172,16 +236,20 @@ mod x86 {
                         );
                     }
                 }
-                for j in 0..self.num_values {
-                    let value = self.values.add(j * self.value_stride);
-                    let mut v = [_mm512_setzero_ps(); REGISTERS];
-                    for (r, v) in v.iter_mut().enumerate() {
-                        *v = _mm512_maskz_loadu_ps(mask(r), value.add(r * LANES));
-                    }
-                    for (h, acc) in acc.iter_mut().enumerate() {
-                        let weight = _mm512_set1_ps(*self.weights.add(h * self.weight_stride + j));
-                        for (acc, v) in acc.iter_mut().zip(v) {
-                            *acc = _mm512_fmadd_ps(weight, v, *acc);
+                for span in self.spans {
+                    let values = self.values.add(span.start);
+                    let weights = self.weights.add(span.first);
+                    for j in 0..span.len {
+                        let value = values.add(j * self.value_stride);
+                        let mut v = [_mm512_setzero_ps(); REGISTERS];
+                        for (r, v) in v.iter_mut().enumerate() {
+                            *v = _mm512_maskz_loadu_ps(mask(r), value.add(r * LANES));
+                        }
+                        for (h, acc) in acc.iter_mut().enumerate() {
+                            let weight = _mm512_set1_ps(*weights.add(h * self.weight_stride + j));
+                            for (acc, v) in acc.iter_mut().zip(v) {
+                                *acc = _mm512_fmadd_ps(weight, v, *acc);
+                            }
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 //! Scores: one row of queries against many keys.
 
-use super::{LANES, fold, last_end};
+use super::{LANES, Span, fold, last_end};
 use layout::simd::Isa;
 
 for_each_isa! {
@@ -14,6 +14,49 @@ for_each_isa! {
     dots, dots_on, dots_avx2, dots_plain,
     (q: &[f32], head_dim: usize, keys: &[f32], key_stride: usize, num_keys: usize, scale: f32, scores: &mut [f32], score_stride: usize),
     x86::dots
+}
+
+for_each_isa! {
+    /// As [`dots`], for the queries of several rows and over keys that lie in several places.
+    ///
+    /// Shapes: `rows` `[group_size, head_dim]` each; key `i` of a span stands at `keys[start + i * key_stride..][..head_dim]` and is position
+    /// `first + i`; the score of query `h` of row `r` at position `j` goes to `scores[(r * group_size + h) * score_stride + j]`.
+    ///
+    /// # Panics
+    /// If a slice is too short for these shapes, or the rows differ in length.
+    dots_of_rows, dots_of_rows_on, dots_of_rows_avx2, dots_of_rows_plain,
+    (rows: &[&[f32]], head_dim: usize, keys: &[f32], key_stride: usize, spans: &[Span], scale: f32, scores: &mut [f32], score_stride: usize),
+    x86::dots_of_rows
+}
+
+#[inline(always)]
+fn dots_of_rows_plain(
+    rows: &[&[f32]],
+    head_dim: usize,
+    keys: &[f32],
+    key_stride: usize,
+    spans: &[Span],
+    scale: f32,
+    scores: &mut [f32],
+    score_stride: usize,
+) {
+    for span in spans {
+        let keys = &keys[span.start..];
+        let mut first = span.first;
+        for q in rows {
+            dots_plain(
+                q,
+                head_dim,
+                keys,
+                key_stride,
+                span.len,
+                scale,
+                &mut scores[first..],
+                score_stride,
+            );
+            first += q.len() / head_dim * score_stride;
+        }
+    }
 }
 
 /// Asserts the shapes of [`dots`]; returns the number of queries.
@@ -90,47 +133,131 @@ mod x86 {
         scores: &mut [f32],
         score_stride: usize,
     ) {
-        let num_queries = check_dots(
-            q,
+        let all = [Span::all(num_keys)];
+        dots_of_rows(
+            &[q],
             head_dim,
             keys,
             key_stride,
-            num_keys,
+            &all,
+            scale,
             scores,
             score_stride,
         );
-        let scale = _mm512_set1_ps(scale);
-        // Sixteen keys are taken from memory once and stay in the first-level cache for the other queries.
-        for first in (0..num_keys).step_by(LANES) {
-            let count = LANES.min(num_keys - first);
-            for h in 0..num_queries {
-                let q = &q[h * head_dim..][..head_dim];
-                let keys = &keys[first * key_stride..];
-                // SAFETY: by `check_dots` all keys and all score places exist.
-                unsafe {
-                    let sums = match head_dim {
-                        32 => dots_of_16::<2>(q, keys, key_stride, count),
-                        64 => dots_of_16::<4>(q, keys, key_stride, count),
-                        128 => dots_of_16::<8>(q, keys, key_stride, count),
-                        _ => dots_of_16::<0>(q, keys, key_stride, count),
-                    };
-                    let to = scores.as_mut_ptr().add(h * score_stride + first);
-                    _mm512_mask_storeu_ps(to, first_lanes(count), _mm512_mul_ps(sums, scale));
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn dots_of_rows(
+        rows: &[&[f32]],
+        head_dim: usize,
+        keys: &[f32],
+        key_stride: usize,
+        spans: &[Span],
+        scale: f32,
+        scores: &mut [f32],
+        score_stride: usize,
+    ) {
+        let Some(first_row) = rows.first() else {
+            return;
+        };
+        let group_size = first_row.len() / head_dim;
+        assert!(rows.iter().all(|q| q.len() == group_size * head_dim));
+        for span in spans {
+            let (keys, scores) = (&keys[span.start..], &mut scores[span.first..]);
+            assert!(last_end(span.len, key_stride, head_dim) <= keys.len());
+            assert!(last_end(rows.len() * group_size, score_stride, span.len) <= scores.len());
+            // SAFETY: all keys and all score places exist, as asserted.
+            unsafe {
+                match head_dim {
+                    32 => dots_of_span::<2>(
+                        rows,
+                        32,
+                        keys,
+                        key_stride,
+                        span.len,
+                        scale,
+                        scores,
+                        score_stride,
+                    ),
+                    64 => dots_of_span::<4>(
+                        rows,
+                        64,
+                        keys,
+                        key_stride,
+                        span.len,
+                        scale,
+                        scores,
+                        score_stride,
+                    ),
+                    128 => dots_of_span::<8>(
+                        rows,
+                        128,
+                        keys,
+                        key_stride,
+                        span.len,
+                        scale,
+                        scores,
+                        score_stride,
+                    ),
+                    _ => dots_of_span::<0>(
+                        rows,
+                        head_dim,
+                        keys,
+                        key_stride,
+                        span.len,
+                        scale,
+                        scores,
+                        score_stride,
+                    ),
                 }
             }
         }
     }
 
-    /// Dot products of `q` with `count` (1 to 16) keys, one a lane; lanes from `count` on repeat the last key. `CHUNKS` is
-    /// `head_dim / 16` where that is known when compiled, so that `q` stays in registers, else 0.
+    /// All queries against keys in one piece. `CHUNKS` is `head_dim / 16` where that is known when compiled, so that a query stays in
+    /// registers, else 0.
     ///
     /// # Safety
-    /// `count` keys of `q.len()` numbers stand `key_stride` apart in `keys`.
+    /// `num_keys` keys and as many places for the scores of each query exist.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn dots_of_span<const CHUNKS: usize>(
+        rows: &[&[f32]],
+        head_dim: usize,
+        keys: &[f32],
+        key_stride: usize,
+        num_keys: usize,
+        scale: f32,
+        scores: &mut [f32],
+        score_stride: usize,
+    ) {
+        let scale = _mm512_set1_ps(scale);
+        // Sixteen keys are taken from memory once and stay in the first-level cache for the other queries.
+        for first in (0..num_keys).step_by(LANES) {
+            let count = LANES.min(num_keys - first);
+            let mut place = first;
+            for q in rows.iter().flat_map(|row| row.chunks_exact(head_dim)) {
+                // SAFETY: see above.
+                unsafe {
+                    let key = keys.as_ptr().add(first * key_stride);
+                    let sums = dots_of_16::<CHUNKS>(q, key, key_stride, count);
+                    let to = scores.as_mut_ptr().add(place);
+                    _mm512_mask_storeu_ps(to, first_lanes(count), _mm512_mul_ps(sums, scale));
+                }
+                place += score_stride;
+            }
+        }
+    }
+
+    /// Dot products of `q` with `count` (1 to 16) keys, one a lane; lanes from `count` on repeat the last key.
+    ///
+    /// # Safety
+    /// `count` keys of `q.len()` numbers stand `key_stride` apart from `keys` on, and `CHUNKS` is 0 or `q.len() / 16`.
     #[target_feature(enable = "avx512f")]
     #[inline]
     unsafe fn dots_of_16<const CHUNKS: usize>(
         q: &[f32],
-        keys: &[f32],
+        keys: *const f32,
         key_stride: usize,
         count: usize,
     ) -> __m512 {
@@ -140,7 +267,7 @@ mod x86 {
         for (i, acc) in acc.iter_mut().enumerate() {
             // SAFETY: the key exists, and chunks * 16 + rest is its length; the masked load reads `rest` numbers.
             unsafe {
-                let key = keys.as_ptr().add(i.min(count - 1) * key_stride);
+                let key = keys.add(i.min(count - 1) * key_stride);
                 for c in 0..chunks {
                     let q = _mm512_loadu_ps(q.as_ptr().add(c * LANES));
                     *acc = _mm512_fmadd_ps(q, _mm512_loadu_ps(key.add(c * LANES)), *acc);

@@ -66,8 +66,10 @@ mod sum_of_squares;
 #[cfg(test)]
 mod tests;
 
-pub use add_weighted::{add_weighted, add_weighted_on};
-pub use dots::{dots, dots_on};
+pub use add_weighted::{
+    add_weighted, add_weighted_of_spans, add_weighted_of_spans_on, add_weighted_on,
+};
+pub use dots::{dots, dots_of_rows, dots_of_rows_on, dots_on};
 pub use exp::exp;
 pub use silu::{silu_times, silu_times_on};
 pub use softmax::{softmax, softmax_on};
@@ -75,6 +77,28 @@ pub use sum_of_squares::{sum_of_squares, sum_of_squares_on};
 
 /// Lanes of every sum in this module: one AVX-512 register, two of AVX2, four of NEON.
 pub const LANES: usize = 16;
+
+/// Positions that stand one after the other in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first of them.
+    pub first: usize,
+    /// Where its numbers begin.
+    pub start: usize,
+    /// How many positions there are.
+    pub len: usize,
+}
+
+impl Span {
+    /// Positions in one piece.
+    pub fn all(len: usize) -> Span {
+        Span {
+            first: 0,
+            start: 0,
+            len,
+        }
+    }
+}
 
 /// Folds sixteen lanes to their sum, in halves.
 #[inline(always)]

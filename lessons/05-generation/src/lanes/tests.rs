@@ -142,3 +142,63 @@ fn positions_in_pieces_give_the_bits_of_all_at_once() {
         assert_eq!((bits(&scores), bits(&out)), whole, "pieces of {piece}");
     }
 }
+
+#[test]
+fn rows_together_over_spans_give_the_bits_of_each_alone() {
+    for (head_dim, group_size) in [(17, 1), (32, 2), (48, 3), (64, 3), (64, 8), (128, 5)] {
+        let (stride, num_keys, num_rows) = (head_dim + 1, 70, 4);
+        let spans = [
+            (0, 40, 16),
+            (16, 3, 5),
+            (21, 56, 14),
+            (35, 9, 0),
+            (35, 20, 20),
+        ];
+        let spans = spans.map(|(first, at, len)| Span {
+            first,
+            start: at * stride,
+            len,
+        });
+        let len = 55;
+        let (k, v) = (numbers(num_keys * stride, 8), numbers(num_keys * stride, 9));
+        let in_order = |numbers: &[f32]| -> Vec<f32> {
+            let of_span = |span: &Span| numbers[span.start..][..span.len * stride].to_vec();
+            spans.iter().flat_map(of_span).collect()
+        };
+        let (k_in_order, v_in_order) = (in_order(&k), in_order(&v));
+        let q = numbers(num_rows * group_size * head_dim, 7);
+        let rows: Vec<&[f32]> = q.chunks_exact(group_size * head_dim).collect();
+        let mut alone = vec![0.0; num_rows * group_size * len];
+        for (q, scores) in rows.iter().zip(alone.chunks_exact_mut(group_size * len)) {
+            dots(q, head_dim, &k_in_order, stride, len, 0.3, scores, len);
+        }
+        let mut out_alone = numbers(q.len(), 4);
+        add_weighted(
+            &alone,
+            len,
+            &v_in_order,
+            stride,
+            len,
+            head_dim,
+            &mut out_alone,
+        );
+        for isa in Isa::available() {
+            let mut scores = vec![0.0; alone.len()];
+            dots_of_rows_on(
+                isa,
+                &rows,
+                head_dim,
+                &k,
+                stride,
+                &spans,
+                0.3,
+                &mut scores,
+                len,
+            );
+            assert_eq!(bits(&scores), bits(&alone), "{isa:?}, {head_dim}");
+            let mut out = numbers(q.len(), 4);
+            add_weighted_of_spans_on(isa, &scores, len, &v, stride, &spans, head_dim, &mut out);
+            assert_eq!(bits(&out), bits(&out_alone), "{isa:?}, {head_dim}");
+        }
+    }
+}

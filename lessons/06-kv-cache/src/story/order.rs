@@ -1,7 +1,7 @@
 //! G6: in which order the keys lie.
 
 use super::{Scene, noise_of};
-use generation::layer::{attend_rows, reserve_scores};
+use generation::attention::{attend_rows, reserve_scores};
 use kv_cache::{CacheOrder, ContiguousCache};
 use lab::chart::Chart;
 use lab::race::{Race, RaceResult};
