@@ -13,14 +13,14 @@
 //!
 //! [`crate::full_sort`] does the same in the plainest way and sorts the whole vocabulary. This one gives the same token, always, and does not:
 //! 1. With top-k the largest few are selected ([`top_k`]); the rest of the work is on these.
-//! 2. With top-p or min-p alone, the largest 64 are selected first, and 1024 only where the border was not reached. Where that is not enough either, the
+//! 2. With top-p or min-p alone, the largest 64 are selected first, and 1024 where the border was not reached and these may reach it. Where they do not, the
 //!    row is flat and most of it stays: then all of it is put in order, without comparing any two ([`order_all`]).
 //! 3. With none of the three nothing needs an order: the draw walks through the vocabulary as it stands.
 
 use crate::draw::{num_kept, place_of, sum};
 use crate::history::History;
 use crate::logprobs::{LogSoftmax, Logprob, likeliest};
-use crate::order::order_all;
+use crate::order::{Cards, order_all};
 use crate::params::{CheckedParams, SamplingParams};
 use crate::random::uniform;
 use crate::select::top_k;
@@ -48,8 +48,7 @@ pub struct Sampler {
     history: History,
     /// Ids of candidates, the likeliest first.
     kept: Vec<u32>,
-    /// Scratch of [`order_all`].
-    spare: Vec<u32>,
+    cards: Cards,
     /// `[candidates]`: their logits, or their probabilities before the border is known.
     gathered: Vec<f32>,
     /// `[candidates]`, or `[vocab_size]` where all are candidates: their probabilities.
@@ -137,7 +136,7 @@ impl Sampler {
         if self.kept.capacity() < vocab_size {
             self.kept.clear();
             self.kept.reserve(vocab_size);
-            self.spare.reserve(vocab_size);
+            self.cards.reserve(vocab_size);
             for floats in [&mut self.gathered, &mut self.probabilities] {
                 floats.clear();
                 floats.reserve(vocab_size);
@@ -195,11 +194,11 @@ impl Sampler {
     fn keep_nucleus(&mut self, params: &SamplingParams, logits: &[f32]) {
         let mass = sum(&self.probabilities);
         let mut fewer = SELECTED.into_iter().filter(|count| *count < logits.len());
+        let mut selected = fewer.next();
         loop {
-            let selected = fewer.next();
             match selected {
                 Some(count) => top_k(logits, count, &mut self.kept),
-                None => order_all(logits, &mut self.kept, &mut self.spare),
+                None => order_all(logits, &mut self.kept, &mut self.cards),
             }
             let ids = self.kept.iter();
             self.gathered.clear();
@@ -211,9 +210,20 @@ impl Sampler {
                 self.truncate(kept);
                 return;
             }
+            selected = fewer.find(|count| self.may_suffice(*count, mass, params));
         }
     }
     // ANCHOR_END: nucleus
+
+    /// Whether so many of the likeliest may reach the border, when those in `gathered` do not: none that follows is likelier than their last.
+    fn may_suffice(&self, count: usize, mass: f64, params: &SamplingParams) -> bool {
+        let (first, last) = (self.gathered[0], self.gathered[self.gathered.len() - 1]);
+        let more = (count - self.gathered.len()) as f64 * f64::from(last);
+        let least = params.min_p * first;
+        let num_likely = || self.probabilities.iter().filter(|p| **p >= least).count();
+        sum(&self.gathered) + more >= f64::from(params.top_p) * mass
+            || params.min_p > 0.0 && num_likely() < count
+    }
 
     fn truncate(&mut self, kept: usize) {
         self.kept.truncate(kept);

@@ -106,3 +106,47 @@ fn logprobs_are_given_to_those_who_asked() {
         .unwrap();
     assert!(sampled.logprob.is_none() && sampler.logprobs().is_empty());
 }
+
+/// Whether the border lies among the first candidates that are selected, among more of them, or where only all will do.
+#[test]
+fn a_border_anywhere_in_a_large_vocabulary_keeps_what_sorting_keeps() {
+    let vocab_size = 5000;
+    // Every logit has another place than its rank, and some are equal.
+    let rank = |id: usize| id * 1777 % vocab_size / 3;
+    let mut reached = [false; 3];
+    for halving in [1.0, 10.0, 60.0, 200.0, 400.0, 2000.0, f32::INFINITY] {
+        let logits: Vec<f32> = (0..vocab_size)
+            .map(|id| -(rank(id) as f32) / halving)
+            .collect();
+        for (top_p, min_p) in [
+            (0.9, 0.0),
+            (1.0, 0.1),
+            (0.5, 0.001),
+            (0.99, 0.2),
+            (1.0, 1e-30),
+        ] {
+            let params = SamplingParams {
+                temperature: 0.7,
+                top_p,
+                min_p,
+                ..SamplingParams::default()
+            };
+            let params = params.check(vocab_size).unwrap();
+            let mut sampler = Sampler::new();
+            sampler
+                .sample(&params, &[], &[], &mut logits.clone())
+                .unwrap();
+            let fast: Vec<u32> = sampler.candidates().map(|(token, _)| token.0).collect();
+            let slow = full_sort::candidates(&params, &logits);
+            let slow: Vec<u32> = slow.iter().map(|(id, _)| *id).collect();
+            reached[usize::from(slow.len() >= 64) + usize::from(slow.len() >= 1024)] = true;
+            assert!(
+                fast == slow,
+                "{halving}, {top_p}, {min_p}: {} and {}",
+                fast.len(),
+                slow.len()
+            );
+        }
+    }
+    assert_eq!(reached, [true; 3], "each way was taken");
+}
