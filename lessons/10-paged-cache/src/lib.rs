@@ -11,7 +11,7 @@
 //! | [`block`], [`allocate`], [`allocator`] | blocks by number, a free list through them, reference counts |
 //! | [`place`], [`table`] | from a position to a block and a place in it |
 //! | [`pieces`], [`attend`] | attention through the table, nothing gathered |
-//! | [`ahead`], [`together`] | the same, faster: the next piece is asked for; a prompt's rows share what is read |
+//! | [`ahead`], [`tiles`], [`together`] | the same, faster: the next piece is asked for; a prompt's rows share what is read |
 //! | [`hash`], [`prefix`] | the name of a block's content; which blocks can be used again |
 //! | [`chain`], [`hits`] | how much of a text is there already, and how much of that may be used |
 //! | [`pages`], [`joining`], [`writing`], [`leaving`] | who holds what: promises and forks; blocks for rows, copy on write, publishing; giving back |
@@ -41,6 +41,7 @@ pub mod pieces;
 pub mod attend;
 
 pub mod ahead;
+pub mod tiles;
 pub mod together;
 
 pub mod hash;

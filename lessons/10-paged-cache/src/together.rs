@@ -12,16 +12,10 @@
 use crate::ahead::attend_ahead;
 use crate::attend::attend_blocks;
 use crate::block::BlockId;
-use crate::pieces::pieces;
+use crate::tiles::tiles;
 use generation::attention::{ATTENTION_ROWS, Attending};
-use generation::lanes::{self, Span};
+use generation::lanes;
 use layout::simd::Isa;
-
-/// Positions that all rows use before the next ones are read: keys or values of one head fit the nearest cache.
-const TILE: usize = 64;
-
-/// Pieces of a tile.
-const MAX_SPANS: usize = 8;
 
 /// As [`attend_blocks`] for each of some rows of a sequence, bit for bit. Shapes: those of there for each row; `scores`
 /// `[rows, group_size, the longest context_len]` or more.
@@ -107,57 +101,4 @@ fn attend_together(
         }
     }
     // ANCHOR_END: together
-}
-
-/// Positions that follow each other in the text, wherever they lie.
-#[derive(Clone, Copy, Default)]
-struct Tile {
-    spans: [Span; MAX_SPANS],
-    len: usize,
-}
-
-impl Tile {
-    fn spans(&self) -> &[Span] {
-        &self.spans[..self.len]
-    }
-
-    /// The position behind its last one.
-    fn end(&self) -> usize {
-        let last = self.spans().last();
-        last.map_or(0, |span| span.first + span.len)
-    }
-
-    /// The part that a row sees which sees `context_len` positions.
-    fn seen_by(mut self, context_len: usize) -> Tile {
-        for span in &mut self.spans[..self.len] {
-            span.len = context_len.saturating_sub(span.first).min(span.len);
-        }
-        self
-    }
-}
-
-/// The first `context_len` positions of a sequence in tiles, in order.
-fn tiles(
-    table: &[BlockId],
-    block_size: usize,
-    head_dim: usize,
-    context_len: usize,
-) -> impl Iterator<Item = Tile> {
-    let mut pieces = pieces(table, block_size, context_len);
-    std::iter::from_fn(move || {
-        let (mut tile, mut positions) = (Tile::default(), 0);
-        while tile.len < MAX_SPANS
-            && positions < TILE
-            && let Some(piece) = pieces.next()
-        {
-            tile.spans[tile.len] = Span {
-                first: piece.first,
-                start: piece.block.index() * block_size * head_dim,
-                len: piece.len,
-            };
-            tile.len += 1;
-            positions += piece.len;
-        }
-        (tile.len > 0).then_some(tile)
-    })
 }

@@ -1,0 +1,70 @@
+//! A table as tiles: some blocks that are read in one call of a kernel, wherever they lie.
+//!
+//! A block of 16 positions is too little work for a call of its own. A tile is enough of it, and its keys or values of one head still fit the nearest cache.
+
+use crate::block::BlockId;
+use crate::pieces::pieces;
+use generation::lanes::Span;
+
+/// Positions from which on a tile is full.
+const TILE: usize = 64;
+
+/// Most pieces of a tile.
+const MAX_SPANS: usize = 8;
+
+/// Positions that follow each other in the text, wherever they lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tile {
+    spans: [Span; MAX_SPANS],
+    len: usize,
+}
+
+impl Tile {
+    /// Where they lie, in order.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans[..self.len]
+    }
+
+    /// The position behind its last one.
+    pub fn end(&self) -> usize {
+        let last = self.spans().last();
+        last.map_or(0, |span| span.first + span.len)
+    }
+
+    /// The part that a row sees which sees `context_len` positions.
+    pub fn seen_by(mut self, context_len: usize) -> Tile {
+        for span in &mut self.spans[..self.len] {
+            span.len = context_len.saturating_sub(span.first).min(span.len);
+        }
+        self
+    }
+}
+
+/// The first `context_len` positions of a sequence in tiles, in order. Numbers of a key head stand as `[num_blocks, block_size, head_dim]`.
+///
+/// # Panics
+/// When it comes to a block that the table lacks.
+pub fn tiles(
+    table: &[BlockId],
+    block_size: usize,
+    head_dim: usize,
+    context_len: usize,
+) -> impl Iterator<Item = Tile> {
+    let mut pieces = pieces(table, block_size, context_len);
+    std::iter::from_fn(move || {
+        let (mut tile, mut positions) = (Tile::default(), 0);
+        while tile.len < MAX_SPANS
+            && positions < TILE
+            && let Some(piece) = pieces.next()
+        {
+            tile.spans[tile.len] = Span {
+                first: piece.first,
+                start: piece.block.index() * block_size * head_dim,
+                len: piece.len,
+            };
+            tile.len += 1;
+            positions += piece.len;
+        }
+        (tile.len > 0).then_some(tile)
+    })
+}
