@@ -40,8 +40,12 @@ pub fn embed_rows<L: Linear>(weights: &Weights<L>, tokens: &[TokenId], hidden: &
 }
 
 /// Norm of each row. Shapes: `x`, `out` `[rows, hidden_size]`, `weight` `[hidden_size]`.
+///
+/// # Panics
+/// If a slice has another length.
 pub fn norm_rows(pool: &Pool, config: &LlamaConfig, x: &[f32], weight: &[f32], out: &mut [f32]) {
     let width = config.hidden_size;
+    assert_eq!(x.len(), out.len());
     for_each_row(pool, out, width, |row, out| {
         rms_norm(
             &x[row * width..][..width],
@@ -71,16 +75,24 @@ pub fn rotate_rows(
 }
 
 /// The gate of each row. Shapes: `gate_up` `[rows, 2 intermediate_size]`, `gated` `[rows, intermediate_size]`.
+///
+/// # Panics
+/// If a slice has another length.
 pub fn gate_rows(pool: &Pool, config: &LlamaConfig, gate_up: &[f32], gated: &mut [f32]) {
     let width = 2 * config.intermediate_size;
+    assert_eq!(gate_up.len(), 2 * gated.len());
     for_each_row(pool, gated, config.intermediate_size, |row, gated| {
         swiglu(&gate_up[row * width..][..width], gated);
     });
 }
 
 /// x += delta. Shapes: both `[rows, hidden_size]`.
+///
+/// # Panics
+/// If the lengths differ.
 pub fn add_rows(pool: &Pool, config: &LlamaConfig, delta: &[f32], x: &mut [f32]) {
     let width = config.hidden_size;
+    assert_eq!(x.len(), delta.len());
     for_each_row(pool, x, width, |row, x| {
         for (x, delta) in x.iter_mut().zip(&delta[row * width..][..width]) {
             *x += delta;

@@ -49,7 +49,7 @@ impl ContiguousCache {
     /// An empty cache for `capacity` positions in the default order. Cost: two allocations, every page touched; none after that.
     ///
     /// # Panics
-    /// If the machine has not the memory: [`kv_bytes`] says how much it takes.
+    /// Where the machine has not the memory the process is aborted: [`kv_bytes`] says how much it takes.
     pub fn new(config: &LlamaConfig, capacity: usize) -> ContiguousCache {
         ContiguousCache::with_order(config, capacity, CacheOrder::default())
     }
@@ -160,7 +160,7 @@ impl ContiguousCache {
     /// borrowed slices, a stride and a length.
     ///
     /// # Panics
-    /// If there is no such head, or a position that nobody has written would be seen.
+    /// If there is no such head, or a position would be seen that no layer has written.
     pub fn view(&self, layer: usize, kv_head: usize, context_len: usize) -> KvView<'_> {
         assert!(kv_head < self.num_kv_heads);
         assert!(context_len <= self.len + self.rows_in_pass);

@@ -66,10 +66,15 @@ impl GrowingCache {
     }
 
     // ANCHOR: concat
-    /// Puts the new rows' keys and values of one layer behind the old ones. Cost: for [`Growth::Exact`] all old positions are copied.
+    /// Puts the new rows' keys and values of one layer behind the old ones. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`. Cost: for
+    /// [`Growth::Exact`] all old positions are copied.
+    ///
+    /// # Panics
+    /// If `qkv` is no whole number of rows.
     pub fn append(&mut self, layer: usize, qkv: &[f32]) {
         let (q_size, kv_size) = (self.q_size, self.kv_size);
         let width = q_size + 2 * kv_size;
+        assert!(qkv.len().is_multiple_of(width));
         let new = qkv.len() / width * kv_size;
         for (rows, first) in [
             (&mut self.k[layer], q_size),
@@ -97,7 +102,10 @@ impl GrowingCache {
         }
     }
 
-    /// Keys and values of one head, up to a row that sees `context_len` positions.
+    /// Keys and values of one head, up to a row that sees `context_len` positions, `[positions, num_kv_heads, head_dim]`.
+    ///
+    /// # Panics
+    /// If there is no such layer or head.
     pub fn view(&self, layer: usize, kv_head: usize, context_len: usize) -> KvView<'_> {
         KvView {
             k: &self.k[layer][kv_head * self.head_dim..],

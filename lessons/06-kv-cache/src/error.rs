@@ -2,7 +2,7 @@
 
 use generation::GenerateError;
 
-/// Why a pass over the cache, or a change of it, was refused. A refused call changes nothing.
+/// Why a pass over the cache, or a change of it, was refused. A refused pass changes nothing, and neither does a refused `truncate`.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     // ANCHOR: error

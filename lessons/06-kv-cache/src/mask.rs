@@ -7,7 +7,7 @@
 /// positions that nobody has written yet. Shape: `mask` `[num_rows, capacity]`, overwritten.
 ///
 /// # Panics
-/// If `mask` has another length, or the chunk does not fit.
+/// If `mask` has another length, the chunk does not fit, or the cache has no place.
 pub fn chunk_mask(num_cached: usize, num_rows: usize, capacity: usize, mask: &mut [f32]) {
     assert_eq!(mask.len(), num_rows * capacity);
     assert!(num_cached + num_rows <= capacity);

@@ -55,6 +55,9 @@ pub fn forward<'s, L: Linear>(
 
 /// Attention of each row over every place of the cache. Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `mask`
 /// `[rows, capacity]`, `attended` `[rows, num_heads head_dim]`. Cost: 2 · rows · capacity · num_heads · head_dim multiply-adds.
+///
+/// # Panics
+/// If a slice has another length.
 pub fn attend_masked(
     pool: &Pool,
     config: &LlamaConfig,

@@ -31,7 +31,7 @@ impl VirtualClock {
 
     /// Lets `time` pass: what some work would have taken.
     pub fn advance(&mut self, time: Duration) {
-        self.now += time;
+        self.now = self.now.saturating_add(time);
     }
 }
 

@@ -11,7 +11,8 @@ pub enum BatchError {
         "the batch is empty: expected at least one prompt; where nobody waits there is nothing to compute"
     )]
     EmptyBatch,
-    /// One of the prompts can not be used; nothing of the batch was computed.
+    /// One of the prompts can not be used, and nothing of the batch was computed; or its row gave logits that are no numbers, and the batch was
+    /// given up.
     #[error("prompt {index} of the batch, counted from 0: {mistake}")]
     Prompt {
         /// Which one, counted from 0.

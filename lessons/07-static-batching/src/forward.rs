@@ -19,7 +19,7 @@ use crate::batch::PaddedBatch;
 use crate::error::BatchError;
 use generation::attention::{attend_rows, reserve_scores};
 use generation::kernels::rms_norm;
-use generation::layer::{add_rows, embed_rows, gate_rows, norm_rows, rotate_rows};
+use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
 use generation::rows::for_each_row;
 use generation::state::Buffers;
 use generation::weights::LayerWeights;
@@ -36,10 +36,10 @@ use training::LlamaConfig;
 /// Cost: see [`crate::work::of_batch`]; nothing is allocated once a batch of as many cells was computed over caches of this capacity.
 ///
 /// # Errors
-/// A row's tokens do not fit its cache or the model's context. No cache is changed then.
+/// A token that the model does not know, or a row whose tokens do not fit its cache or the model's context. No cache is changed then.
 ///
 /// # Panics
-/// If there is not one cache for each row, or one was not filled by the passes that the batch counts as done.
+/// If there is not one cache for each row, or one holds another number of positions than the batch counts as done.
 pub fn forward<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -49,6 +49,7 @@ pub fn forward<'s, L: Linear>(
     batch: &PaddedBatch,
 ) -> Result<&'s [f32], BatchError> {
     assert_eq!(caches.len(), batch.batch_size(), "one cache for each row");
+    check_tokens(&config.llama, batch.tokens()).map_err(CacheError::from)?;
     check_room(&config.llama, caches, batch)?;
     reserve(config, state, caches, pool, batch);
     let numbers = batch.cells() * config.llama.hidden_size;
@@ -74,6 +75,12 @@ fn check_room(
     batch: &PaddedBatch,
 ) -> Result<(), CacheError> {
     for (cache, cells) in caches.iter().zip(batch.stored()) {
+        let first = batch.context_len().get(cells.start);
+        assert!(
+            cells.is_empty() || first == Some(&(cache.len() + 1)),
+            "a cache of {} positions is not the one that this batch goes on with",
+            cache.len()
+        );
         cache.check_room(cells.len())?;
         if cache.len() + cells.len() > config.max_seq_len {
             return Err(CacheError::PastContext {

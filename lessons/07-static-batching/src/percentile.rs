@@ -3,16 +3,15 @@
 /// The smallest sample that at least `percent` of all samples do not exceed; `None` without samples.
 ///
 /// This is the nearest-rank rule: sorted, sample number ⌈percent / 100 · n⌉, counted from 1. It is always one of the samples, so P99 of ten
-/// waits is the longest one, and nothing is interpolated. P0 is the smallest. Cost: a sorted copy. Samples that can not be compared (NaN)
-/// make the result meaningless.
+/// waits is the longest one, and nothing is interpolated. P0 is the smallest. Cost: a sorted copy.
 ///
 /// # Panics
-/// If `percent` is not within 0 to 100.
+/// If `percent` is not within 0 to 100, or two samples can not be compared (NaN).
 // ANCHOR: percentile
 pub fn percentile<T: Copy + PartialOrd>(samples: &[T], percent: f64) -> Option<T> {
     assert!((0.0..=100.0).contains(&percent), "{percent} per cent");
     let mut sorted = samples.to_vec();
-    sorted.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    sorted.sort_by(|a, b| a.partial_cmp(b).expect("samples can be compared"));
     // A hair below, so that a rank that is whole on paper does not become the next one by rounding: 95 % of 20 is 19.
     let rank = (percent / 100.0 * sorted.len() as f64 - 1e-9).ceil();
     sorted.get((rank.max(1.0) as usize) - 1).copied()

@@ -60,7 +60,7 @@ pub struct Plan {
     pub outcomes: Vec<Outcome>,
     /// When the last batch ends.
     pub end: u64,
-    /// Rows that go through the model: every batch · its width, then every batch once for each further step.
+    /// Rows that go through the model: the size of each batch times its width, and its size once more for each further step.
     pub rows_computed: u64,
     /// Rows among them that some answer needs: no padding, and no row that is done.
     pub rows_useful: u64,
@@ -96,10 +96,8 @@ pub fn static_plan(requests: &[StepRequest], max_batch: usize) -> Plan {
     while first < requests.len() {
         let start = plan.end.max(requests[first].arrives);
         let there = requests[first..].iter();
-        let count = there
-            .take_while(|r| r.arrives <= start)
-            .count()
-            .min(max_batch);
+        let there = there.take(max_batch);
+        let count = there.take_while(|r| r.arrives <= start).count();
         add_batch(&mut plan, requests, first..first + count, start);
         first += count;
     }

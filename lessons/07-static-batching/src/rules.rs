@@ -73,7 +73,7 @@ pub enum Rule {
 /// Cells of all prompts under a rule, in batches of up to `max_batch`.
 ///
 /// # Panics
-/// If `max_batch` is zero, or a prompt is longer than a global width.
+/// If `max_batch` is zero, a prompt is longer than a global width, or a percentile is not within 0 to 100.
 pub fn cells(lengths: &[usize], max_batch: usize, rule: &Rule) -> Cells {
     assert!(max_batch >= 1, "a batch holds at least one prompt");
     match rule {

@@ -122,11 +122,14 @@ impl Lengths {
                 let mut answer = Random::at(&[seed, ANSWERS, index]);
                 (prompt.draw(&mut random), new.draw(&mut answer))
             }
-            Lengths::Mix { prompt, new } => match random.unit() {
-                kind if kind < 0.6 => (prompt.0, new.0),
-                kind if kind < 0.9 => (prompt.0, new.1),
-                _ => (prompt.1, new.0),
-            },
+            Lengths::Mix { prompt, new } => {
+                let (prompt, new) = match random.unit() {
+                    kind if kind < 0.6 => (prompt.0, new.0),
+                    kind if kind < 0.9 => (prompt.0, new.1),
+                    _ => (prompt.1, new.0),
+                };
+                (prompt.max(1), new.max(1))
+            }
         }
     }
 }

@@ -66,6 +66,24 @@ impl Batch {
         self.sequences.clear();
     }
 
+    /// Takes out the rows of sequences that `keep` does not want; the others move up.
+    pub fn retain(&mut self, mut keep: impl FnMut(SeqId) -> bool) {
+        let (tokens, positions) = (&mut self.tokens, &mut self.positions);
+        let mut row = 0;
+        self.sequences.retain_mut(|sequence| {
+            let kept = keep(sequence.id);
+            if kept {
+                tokens.copy_within(sequence.rows(), row);
+                positions.copy_within(sequence.rows(), row);
+                sequence.first_row = row;
+                row += sequence.num_rows;
+            }
+            kept
+        });
+        tokens.truncate(row);
+        positions.truncate(row);
+    }
+
     /// Rows of all sequences.
     pub fn num_rows(&self) -> usize {
         self.tokens.len()

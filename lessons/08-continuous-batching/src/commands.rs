@@ -101,7 +101,7 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     Ok(())
 }
 
-/// The arguments, or `--prompt`, or the lines of stdin.
+/// The arguments and `--prompt`; where there are none, the lines of stdin.
 fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<String>> {
     texts.extend(args.prompt.clone());
     let stdin = std::io::stdin();

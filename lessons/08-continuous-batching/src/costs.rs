@@ -23,7 +23,7 @@ use training::TokenId;
 /// Requests and slots of all tasks.
 const EIGHT: usize = 8;
 
-/// The tasks. Nothing here need allocate once it has run, except the engines of the last one.
+/// The tasks. Nothing here need allocate once it has run, except the requests of 08.4 and the engines of the last one.
 pub fn tasks() -> Vec<Task> {
     vec![ragged(), joining(), leaving(), steps(), cancellation()]
 }

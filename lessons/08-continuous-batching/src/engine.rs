@@ -53,6 +53,8 @@ pub struct Engine<R, M> {
     pub(crate) canceller: Canceller,
     next_id: u64,
     pub(crate) num_steps: u64,
+    /// Whether the last step failed.
+    pub(crate) has_failed: bool,
     pub(crate) trace: Option<Vec<StepTrace>>,
 }
 // ANCHOR_END: engine
@@ -93,6 +95,7 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
             choose: Box::new(|_, logits| generation::generate::greedy(logits)),
             next_id: 0,
             num_steps: 0,
+            has_failed: false,
             trace: None,
         }
     }
@@ -144,12 +147,14 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     /// One pass for all running requests; see the module. Allocates nothing once as many rows have been computed before.
     ///
     /// # Errors
-    /// As [`EngineError`] says: nothing is published then, and the step can be tried again.
+    /// As [`EngineError`] says: nothing is published then, and the next call tries the same step again, without newcomers.
     pub fn step(
         &mut self,
         on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
     ) -> Result<StepReport, EngineError> {
-        step(self, on_event)?;
+        let result = step(self, on_event);
+        self.has_failed = result.is_err();
+        result?;
         self.num_steps += 1;
         let rows = self
             .batch
@@ -163,10 +168,10 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
         })
     }
 
-    /// Steps until nothing is left to do.
+    /// Steps until nothing is left to do. A request for which no token can be chosen is cancelled, and the others are answered to their end.
     ///
     /// # Errors
-    /// Those of [`Engine::step`].
+    /// Those of [`Engine::step`]: the first one, once all others are answered, where it was about a single request.
     ///
     /// # Panics
     /// If requests wait, nobody runs and nobody joins: it would go on for ever. That is a bug of who decides or of the memory.
@@ -174,15 +179,23 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
         &mut self,
         on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
     ) -> Result<(), EngineError> {
+        let mut failed = None;
         while !self.is_idle() {
-            let report = self.step(on_event)?;
+            let report = match self.step(on_event) {
+                Err(EngineError::Choose { id, source }) => {
+                    self.cancel(id);
+                    failed.get_or_insert(EngineError::Choose { id, source });
+                    continue;
+                }
+                report => report?,
+            };
             assert!(
                 report.rows > 0 || self.is_idle(),
                 "nothing was computed and {} requests wait: nobody will ever join",
                 self.queues.waiting.len()
             );
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     /// Whether all requests are over and announced.

@@ -36,13 +36,14 @@ pub enum Refusal {
 }
 // ANCHOR_END: submit
 
-/// Why a step failed. Nothing was published and no request moved on: the same step can be tried again.
+/// Why a step failed. Nothing was published and no request has a token more: the step can be tried again. Who joined in it stays, and a choice may
+/// be asked for the same position once more.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The pass could not be computed.
     #[error(transparent)]
     Cache(#[from] CacheError),
-    /// No token could be chosen for a request.
+    /// No token could be chosen for a request. It would be the same in each further try; once it is cancelled, the others go on.
     #[error("no token could be chosen for request {id}")]
     Choose {
         /// The request.

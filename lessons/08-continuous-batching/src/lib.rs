@@ -23,8 +23,8 @@
 //! | [`costs`] | one small task for each exercise, to be counted |
 //! | [`error`] | refusals and faults |
 //!
-//! With the feature `oracle` there is a module `oracle` too: a model without weights that finds every slip of a cache, for tests of this cache and
-//! of those to come.
+//! With the feature `oracle` there is a module `oracle` too: a model without weights that shows a slip of a cache as a wrong token, for tests of
+//! this cache and of those to come.
 //!
 //! **Imported**: row kernels, weights and text from `generation`, the cache of one sequence from `kv_cache`, threads from `layout`.
 //!

@@ -13,8 +13,17 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     pub fn schedule(&mut self) {
         self.take_cancellations();
         self.leave();
-        let (queues, batch) = (&mut self.queues, &mut self.batch);
-        let joined = (self.scheduler)(queues, &mut self.memory, &self.limits, batch);
+        let joined = if self.takes_up_again() {
+            0
+        } else {
+            let (queues, batch) = (&mut self.queues, &mut self.batch);
+            (self.scheduler)(queues, &mut self.memory, &self.limits, batch)
+        };
+        let sampling = self.batch.sampling().map(|sequence| sequence.id);
+        assert!(
+            self.queues.running.iter().map(|r| r.id).eq(sampling),
+            "whoever runs stands in the batch, in its place"
+        );
         if let Some(trace) = &mut self.trace {
             let (step, queues, memory) = (self.num_steps, &self.queues, &self.memory);
             // A step that failed is tried again. It stands in the trace once, with those who joined at the first try.
@@ -25,6 +34,18 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
                 .splice(..0, failed.into_iter().flat_map(|failed| failed.joined));
             trace.push(entry);
         }
+    }
+
+    /// After a step that failed, takes up what is left of its batch. Nobody joins it: what its rows were about to write may stand in memory already,
+    /// and a newcomer could have found it there. Returns whether there is anything left.
+    fn takes_up_again(&mut self) -> bool {
+        if !self.has_failed {
+            return false;
+        }
+        let running = &self.queues.running;
+        self.batch
+            .retain(|id| running.iter().any(|request| request.id == id));
+        !self.batch.is_empty()
     }
 
     /// Ends whoever was cancelled through a [`crate::mailbox::Canceller`]. Nobody moves: places in the batch and in the running queue still agree.

@@ -35,7 +35,9 @@ impl NoModel {
 impl<M> Runner<M> for NoModel {
     fn forward(&mut self, _memory: &mut M, batch: &Batch) -> Result<&mut [f32], EngineError> {
         let numbers = batch.sampling().count() * self.vocab_size;
-        self.logits.resize(numbers.max(self.logits.len()), 0.0);
-        Ok(&mut self.logits[..numbers])
+        // All of them anew: a choice may write on its row.
+        self.logits.clear();
+        self.logits.resize(numbers, 0.0);
+        Ok(&mut self.logits)
     }
 }

@@ -5,8 +5,8 @@ use continuous_batching::oracle::play::Interrupted;
 use continuous_batching::runner::NoModel;
 use continuous_batching::slots::Slot;
 use continuous_batching::{
-    Admission, Batch, Delivery, Engine, EngineError, EngineLimits, Event, FinishReason, Memory,
-    Refusal, Request, Runner, SeqId, Slots, Status,
+    Admission, Batch, BatchSequence, Delivery, Engine, EngineError, EngineLimits, Event,
+    FinishReason, Memory, Refusal, Request, Runner, SeqId, Slots, Status,
 };
 use generation::GenerateError;
 use std::error::Error;
@@ -405,6 +405,78 @@ fn a_failed_step_can_be_tried_again() {
         .collect();
     let expected = [(0, ids[..2].to_vec()), (1, vec![]), (2, vec![ids[2]])];
     assert_eq!(traced, expected, "a step that was tried again is one step");
+}
+
+/// One whose logits are no numbers ends alone: the others are answered as if it had never been there.
+#[test]
+fn one_bad_row_does_not_end_the_others() {
+    let limits = scheduler(1, 3).limits.clone();
+    let bad = SeqId(1);
+    let choice = Box::new(move |request: &Request, logits: &mut [f32]| {
+        if request.id == bad && request.output.len() == 1 {
+            logits[0] = f32::NAN;
+        }
+        generation::generate::greedy(logits)
+    });
+    let mut engine = Engine::new(NoModel::new(4), Slots::new(3, 32), limits).with_choice(choice);
+    let ids = [3, 3, 3, 2].map(|n| engine.submit(&[TokenId(1)], n).unwrap());
+    let mut listener = Listener::default();
+    let error = engine.run(&mut |event| listener.take(event)).unwrap_err();
+    assert!(
+        matches!(error, EngineError::Choose { id, .. } if id == bad),
+        "{error}"
+    );
+    let told = ids.map(|id| listener.tokens[&id].len());
+    assert_eq!(told, [3, 1, 3, 2]);
+    assert_eq!(listener.ends[&bad], FinishReason::Cancelled);
+    assert_eq!(engine.memory.num_free(), 3);
+}
+
+/// Rows that a choice has written on are new in the next step.
+#[test]
+fn without_a_model_all_logits_are_equal_in_each_step() {
+    let mut runner = NoModel::new(4);
+    let mut batch = Batch::default();
+    for id in 0..2 {
+        batch.tokens.push(TokenId(0));
+        batch.positions.push(0);
+        batch.sequences.push(BatchSequence {
+            id: SeqId(id),
+            first_row: id as usize,
+            num_rows: 1,
+            wants_logits: true,
+        });
+    }
+    for _ in 0..2 {
+        let logits = Runner::<()>::forward(&mut runner, &mut (), &batch).unwrap();
+        assert_eq!(logits, [0.0; 8]);
+        logits.fill(f32::NEG_INFINITY);
+    }
+}
+
+/// What a failed step computed is taken up as it is: who was cancelled is left out, and nobody joins.
+#[test]
+fn nobody_joins_a_step_that_is_tried_again() {
+    let limits = scheduler(1, 3).limits.clone();
+    let runner = Failing {
+        inner: NoModel::new(4),
+        fails: true,
+        not_a_number: false,
+    };
+    let mut engine = Engine::new(runner, Slots::new(3, 32), limits);
+    let ids = [0, 1].map(|_| engine.submit(&[TokenId(1); 5], 2).unwrap());
+    let mut listener = Listener::default();
+    assert!(engine.step(&mut |event| listener.take(event)).is_err());
+    let late = engine.submit(&[TokenId(1)], 1).unwrap();
+    engine.cancel(ids[0]);
+    engine.runner.fails = false;
+    let report = engine.step(&mut |event| listener.take(event)).unwrap();
+    engine.check_invariants();
+    assert_eq!((report.sequences, report.rows), (1, 5), "only the second");
+    assert!(!listener.tokens.contains_key(&late));
+    engine.run(&mut |event| listener.take(event)).unwrap();
+    assert_eq!(listener.tokens[&ids[1]].len(), 2);
+    assert_eq!(listener.tokens[&late].len(), 1);
 }
 
 /// What stood in a slot is no length of its next owner.

@@ -125,7 +125,10 @@ pub fn choice(wants_logprobs: bool) -> (Choice, ParamsOfRequests, Notes) {
                 likeliest: sampler.logprobs().to_vec(),
             };
             let mut notes = noted.lock().unwrap_or_else(|error| error.into_inner());
-            notes.entry(request.id).or_default().push(note);
+            // A step that failed is tried again, and asks for the same position once more.
+            let notes = notes.entry(request.id).or_default();
+            notes.truncate(request.output.len());
+            notes.push(note);
         }
         Ok(sampled.token)
     });

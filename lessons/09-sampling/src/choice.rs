@@ -17,7 +17,8 @@ impl ParamsOfRequests {
         ParamsOfRequests::default()
     }
 
-    /// Says how a request is to be answered. To be called between `submit` and the next step.
+    /// Says how a request is to be answered. To be called between `submit` and the next step. Whoever serves for long calls
+    /// [`ParamsOfRequests::remove`] when the request has finished.
     pub fn set(&self, id: SeqId, params: CheckedParams) {
         self.locked().insert(id, Arc::new(params));
     }

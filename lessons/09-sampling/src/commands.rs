@@ -18,6 +18,8 @@ use std::io::{IsTerminal, Read};
 
 /// Tokens that a text goes on for when nothing is said.
 const DEFAULT_TOKENS: usize = 128;
+/// Columns of a text that an error shows.
+const SHOWN: usize = 40;
 /// Most answers to one text; each needs a slot.
 const MOST_ANSWERS: u32 = 64;
 
@@ -46,7 +48,7 @@ pub fn generate(
         &model,
         &pool,
         num_answers as usize,
-        prompt.len() + max_new_tokens,
+        prompt.len().saturating_add(max_new_tokens),
         choice,
     );
     let mut answers: HashMap<SeqId, Answer<'_>> = HashMap::new();
@@ -58,7 +60,7 @@ pub fn generate(
         let params = params.check(vocab_size)?;
         let id = engine
             .submit(&prompt, max_new_tokens)
-            .with_context(|| format!("the text {text:?}"))?;
+            .with_context(|| format!("the text {:?}", term::cut(&text, SHOWN)))?;
         of_requests.set(id, params.clone());
         answers.insert(id, Answer::new(&model, params)?);
     }

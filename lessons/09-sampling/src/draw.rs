@@ -4,6 +4,9 @@ use crate::nucleus::nucleus_len;
 use crate::params::SamplingParams;
 
 /// How many of the likeliest top-p and min-p leave, one at least. Shape: `probabilities` `[candidates]`, falling; `mass` is that of all candidates.
+///
+/// # Panics
+/// Without candidates.
 pub fn num_kept(probabilities: &[f32], mass: f64, params: &SamplingParams) -> usize {
     let nucleus = match params.top_p < 1.0 {
         true => nucleus_len(probabilities, mass, params.top_p),

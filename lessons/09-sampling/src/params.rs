@@ -4,7 +4,7 @@ use crate::error::SamplingError;
 use std::ops::Deref;
 use training::TokenId;
 
-/// Smallest temperature that is drawn at. Below it nothing but the likeliest token is ever drawn, so 0 says it better.
+/// Smallest temperature that is drawn at. Below it only the likeliest token is ever drawn, and those that are as likely, so 0 says it better.
 pub const LEAST_TEMPERATURE: f32 = 1e-3;
 /// Largest temperature: all tokens are as good as equally likely.
 pub const MOST_TEMPERATURE: f32 = 100.0;

@@ -61,6 +61,9 @@ pub struct Sampler {
 /// Candidates that are selected where only their mass is bounded: enough for nearly every distribution of a trained model, and for nearly every other.
 const SELECTED: [usize; 2] = [64, 1024];
 
+/// Where top-k keeps more than one in so many tokens, it is cheaper to put all in order.
+const SELECTABLE: usize = 16;
+
 impl Sampler {
     /// A sampler without scratch yet.
     pub fn new() -> Sampler {
@@ -69,8 +72,8 @@ impl Sampler {
 
     /// Chooses the token that follows `prompt` and `output`. `logits` `[vocab_size]` is written on.
     ///
-    /// Cost: a few passes over the vocabulary, of which none sorts it; allocates only for a larger vocabulary than any before, and where
-    /// logprobs are asked for the first time.
+    /// Cost: a few passes over the vocabulary, of which none sorts it by comparisons; allocates only for a larger vocabulary than any before, and where
+    /// penalties, logprobs or more logprobs are asked for the first time.
     ///
     /// # Errors
     /// [`GenerateError::NotANumber`], [`GenerateError::NoLogits`].
@@ -122,8 +125,8 @@ impl Sampler {
         &self.logprobs
     }
 
-    /// What could have been drawn in the last choice, with its share of the whole: those that the cuts left, the likeliest first, or the whole
-    /// vocabulary in the order of the ids where nothing was cut.
+    /// What the cuts left in the last choice, with its share of the whole: the likeliest first, or the whole vocabulary in the order of the ids where
+    /// nothing was cut. A share of zero is never drawn.
     pub fn candidates(&self) -> impl Iterator<Item = (TokenId, f64)> {
         let mass = sum(&self.probabilities);
         let id = |place: usize| self.kept.get(place).copied().unwrap_or(place as u32);
@@ -179,7 +182,12 @@ impl Sampler {
 
     /// Top-k, then the others on the few that it leaves.
     fn keep_top_k(&mut self, params: &SamplingParams, logits: &[f32]) {
-        top_k(logits, params.top_k, &mut self.kept);
+        if params.top_k < logits.len() / SELECTABLE {
+            top_k(logits, params.top_k, &mut self.kept);
+        } else {
+            order_all(logits, &mut self.kept, &mut self.cards);
+            self.kept.truncate(params.top_k);
+        }
         self.gathered.clear();
         self.gathered
             .extend(self.kept.iter().map(|id| logits[*id as usize]));

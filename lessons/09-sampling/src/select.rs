@@ -12,7 +12,7 @@
 
 /// Indices of the `k` largest numbers, the largest first; of equal ones the lower index comes first, and stays when only one can.
 ///
-/// What stood in `kept` is forgotten. Fewer than `k` numbers are all kept. None is NaN. The vocabulary is read once: whatever is not above the
+/// What stood in `kept` is forgotten. Fewer than `k` numbers are all kept. The vocabulary is read once: whatever is not above the
 /// smallest of `k` numbers that are already there can not be among the largest. Cost: about one comparison a number while `k` is small against
 /// them, where sorting takes log2 of their count; nothing is allocated once `kept` had room for `2 k` indices.
 pub fn top_k<T: Copy + PartialOrd>(numbers: &[T], k: usize, kept: &mut Vec<u32>) {

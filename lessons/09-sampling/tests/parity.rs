@@ -118,6 +118,22 @@ fn a_border_anywhere_in_a_large_vocabulary_keeps_what_sorting_keeps() {
         let logits: Vec<f32> = (0..vocab_size)
             .map(|id| -(rank(id) as f32) / halving)
             .collect();
+        for top_k in [1, 300, 313, 1000, 4999] {
+            let params = SamplingParams {
+                top_k,
+                top_p: 0.95,
+                ..SamplingParams::default()
+            };
+            let params = params.check(vocab_size).unwrap();
+            let mut sampler = Sampler::new();
+            sampler
+                .sample(&params, &[], &[], &mut logits.clone())
+                .unwrap();
+            let fast: Vec<u32> = sampler.candidates().map(|(token, _)| token.0).collect();
+            let slow = full_sort::candidates(&params, &logits);
+            let slow: Vec<u32> = slow.iter().map(|(id, _)| *id).collect();
+            assert!(fast == slow, "{halving}, top-k {top_k}");
+        }
         for (top_p, min_p) in [
             (0.9, 0.0),
             (1.0, 0.1),

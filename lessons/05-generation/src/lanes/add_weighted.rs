@@ -117,11 +117,7 @@ mod x86 {
         head_dim: usize,
         out: &mut [f32],
     ) {
-        let all = Span {
-            first: 0,
-            start: 0,
-            len: num_values,
-        };
+        let all = Span::all(num_values);
         add_weighted_of_spans(
             weights,
             weight_stride,
@@ -214,7 +210,7 @@ mod x86 {
         /// Adds all positions for `HEADS` heads and `REGISTERS` registers a head.
         ///
         /// # Safety
-        /// The pointers lead to `HEADS` rows of `num_values` weights and of outputs, and to `num_values` values, all
+        /// The pointers lead to `HEADS` rows of outputs and of a weight for each position of the spans, and to the values of these positions, all
         /// `REGISTERS` registers wide, the last of them in `last_lanes`.
         #[target_feature(enable = "avx512f")]
         unsafe fn add<const HEADS: usize, const REGISTERS: usize>(&self) {
@@ -236,8 +232,9 @@ mod x86 {
                         );
                     }
                 }
-                for span in self.spans {
-                    let values = self.values.add(span.start);
+                // Of an empty span even the first number need not exist.
+                for span in self.spans.iter().filter(|span| span.len > 0) {
+                    let values = self.values.wrapping_add(span.start);
                     let weights = self.weights.add(span.first);
                     for j in 0..span.len {
                         let value = values.add(j * self.value_stride);

@@ -40,6 +40,8 @@ fn dots_of_rows_plain(
     scores: &mut [f32],
     score_stride: usize,
 ) {
+    let row_len = rows.first().map_or(0, |q| q.len());
+    assert!(rows.iter().all(|q| q.len() == row_len));
     for span in spans {
         let keys = &keys[span.start..];
         let mut first = span.first;

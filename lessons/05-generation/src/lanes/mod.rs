@@ -117,7 +117,9 @@ fn last_end(count: usize, stride: usize, len: usize) -> usize {
     if count == 0 {
         0
     } else {
-        (count - 1) * stride + len
+        let begin = (count - 1).checked_mul(stride);
+        let end = begin.and_then(|begin| begin.checked_add(len));
+        end.expect("a shape beyond all memory")
     }
 }
 

@@ -144,6 +144,23 @@ fn positions_in_pieces_give_the_bits_of_all_at_once() {
 }
 
 #[test]
+#[should_panic(expected = "a shape beyond all memory")]
+fn strides_that_wrap_around_are_refused() {
+    let (q, keys) = (numbers(32, 1), numbers(64, 2));
+    let mut scores = vec![0.0; 3];
+    dots(
+        &q,
+        32,
+        &keys,
+        1 << (usize::BITS - 1),
+        3,
+        1.0,
+        &mut scores,
+        3,
+    );
+}
+
+#[test]
 fn rows_together_over_spans_give_the_bits_of_each_alone() {
     for (head_dim, group_size) in [(17, 1), (32, 2), (48, 3), (64, 3), (64, 8), (128, 5)] {
         let (stride, num_keys, num_rows) = (head_dim + 1, 70, 4);

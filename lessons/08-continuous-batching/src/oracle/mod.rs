@@ -1,4 +1,4 @@
-//! The KV oracle: a model without weights that finds every slip of a cache, in microseconds. For tests of this cache and of all later ones.
+//! The KV oracle: a model without weights that shows a slip of a cache as a wrong token, in microseconds. For tests of this cache and of all later ones.
 //!
 //! A wrong position, a stale key, a slot given away twice: in a real model such a slip shifts some logits a little, and often the same token wins
 //! all the same. Here every number that is read back counts. The oracle writes what it knows of a row into the real cache through the real
