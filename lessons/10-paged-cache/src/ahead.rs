@@ -78,7 +78,7 @@ pub fn attend_ahead(
     let mut values = pieces(table, block_size, context_len).peekable();
     ask_for(values.peek().map_or(&[], |first| &v[numbers(first)]));
     for weights in scores.chunks_exact_mut(context_len) {
-        lanes::softmax(weights);
+        lanes::softmax_on(isa, weights);
     }
     out.fill(0.0);
     while let Some(piece) = values.next() {

@@ -29,7 +29,7 @@ pub struct Block {
 // ANCHOR_END: block
 
 // ANCHOR: free_list
-/// The blocks that nobody names, in the order in which they became free. The list runs through the blocks themselves, in both directions, so a
+/// The blocks that nobody names, in the order in which they became free or were found and not taken. The list runs through the blocks themselves, in both directions, so a
 /// block may also leave it from the middle: its content may be wanted again before the block is handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FreeList {

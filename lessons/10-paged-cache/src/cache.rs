@@ -88,12 +88,14 @@ impl PagedCache {
     /// If the sequence holds nothing.
     pub fn read_out(&self, id: SeqId, out: &mut Vec<f32>) {
         let table = self.pages.table(id).expect("the sequence holds blocks");
-        let held = table.len.div_ceil(self.pages.block_size);
+        let numbers = table.len * self.num_kv_heads * self.head_dim;
+        out.reserve_exact(2 * self.num_layers * numbers);
         for layer in 0..self.num_layers {
-            for block in &table.blocks[..held] {
-                for numbers in self.heads(layer, *block) {
-                    out.extend_from_slice(&self.k[numbers.clone()]);
-                    out.extend_from_slice(&self.v[numbers]);
+            for (piece, block) in self.kept_of(table.len).zip(&table.blocks) {
+                for head in self.heads(layer, *block) {
+                    let kept = head.start..head.start + piece.len();
+                    out.extend_from_slice(&self.k[kept.clone()]);
+                    out.extend_from_slice(&self.v[kept]);
                 }
             }
         }
@@ -103,28 +105,42 @@ impl PagedCache {
     /// left as they are.
     ///
     /// # Panics
-    /// If the sequence was not promised blocks for all of them.
-    pub fn write_in(&mut self, id: SeqId, tokens: &[TokenId], from: &[f32]) {
+    /// If the sequence was not promised blocks for all of them, or `from` has another length.
+    pub fn write_in(&mut self, id: SeqId, tokens: &[TokenId], mut from: &[f32]) {
         let kept = self.pages.begin_copy(id, tokens.len());
         let first = kept / self.pages.block_size;
-        let held = tokens.len().div_ceil(self.pages.block_size);
         let table = self.pages.table(id).expect("the sequence holds blocks");
         let blocks = table.blocks.clone();
-        let head_len = self.pages.block_size * self.head_dim;
-        let block_len = 2 * self.num_kv_heads * head_len;
-        assert_eq!(from.len(), self.num_layers * held * block_len);
         for layer in 0..self.num_layers {
-            for (index, block) in blocks.iter().enumerate().take(held).skip(first) {
-                let stored = &from[(layer * held + index) * block_len..][..block_len];
-                let stored = stored.chunks_exact(2 * head_len);
-                for (numbers, stored) in self.heads(layer, *block).zip(stored) {
-                    let (k, v) = stored.split_at(head_len);
-                    self.k[numbers.clone()].copy_from_slice(k);
-                    self.v[numbers].copy_from_slice(v);
+            let pieces = self.kept_of(tokens.len()).zip(&blocks).enumerate();
+            for (index, (piece, block)) in pieces {
+                for head in self.heads(layer, *block) {
+                    let (k, v, rest);
+                    (k, from) = from.split_at(piece.len());
+                    (v, rest) = from.split_at(piece.len());
+                    from = rest;
+                    if index >= first {
+                        let kept = head.start..head.start + piece.len();
+                        self.k[kept.clone()].copy_from_slice(k);
+                        self.v[kept].copy_from_slice(v);
+                    }
                 }
             }
         }
+        assert!(
+            from.is_empty(),
+            "more was copied out than {} tokens",
+            tokens.len()
+        );
         self.pages.keep_copied(id, tokens);
+    }
+
+    /// Of each block of a text of `len` positions, the numbers of one head that are kept.
+    fn kept_of(&self, len: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (block_size, head_dim) = (self.pages.block_size, self.head_dim);
+        (0..len)
+            .step_by(block_size)
+            .map(move |first| 0..block_size.min(len - first) * head_dim)
     }
 
     /// Overwrites everything that no request has written and nobody may find: free blocks without a name, and held ones behind what is kept. For

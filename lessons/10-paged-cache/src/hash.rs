@@ -39,7 +39,7 @@ pub type HashBlock = fn(&Before, &[TokenId]) -> BlockHash;
 /// The hash of a block that holds `tokens` and stands behind `before`.
 ///
 /// SHA-256, so that nobody can write a text whose blocks are taken for another's. Cost: some hundred nanoseconds, once for each block that
-/// becomes full and once for each that is looked up.
+/// becomes full, and once for each that is looked up, at each try to join.
 pub fn hash_block(before: &Before, tokens: &[TokenId]) -> BlockHash {
     let mut hasher = Sha256::new();
     // ANCHOR: hash

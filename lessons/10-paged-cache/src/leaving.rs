@@ -1,7 +1,8 @@
 //! Who leaves gives its blocks back; and what must hold between any two calls.
 
 use crate::block::BlockId;
-use crate::pages::Pages;
+use crate::hash::Salt;
+use crate::pages::{Pages, Wish};
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
 
@@ -26,6 +27,16 @@ impl Pages {
         true
     }
     // ANCHOR_END: release
+
+    /// Gives back all that a sequence holds which will come again: it goes on to share with the same others, and is nobody's child any more.
+    pub fn take_back(&mut self, id: SeqId) -> bool {
+        let salt = self.table(id).map(|table| table.salt);
+        let held = self.give_back(id);
+        if let Some(salt) = salt.filter(|salt| *salt != Salt::default()) {
+            self.wish(id, Wish { parent: None, salt });
+        }
+        held
+    }
 }
 
 impl Memory for Pages {

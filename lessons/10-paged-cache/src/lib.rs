@@ -24,7 +24,7 @@
 //!
 //! **Superseded**: [`continuous_batching::SlotCache`] by [`PagedCache`]. The engine does not notice.
 //!
-//! **Cost**: half a block for each sequence, a division for each position, one call of each attention kernel for a run of neighbouring blocks, a hash for
+//! **Cost**: half a block for each sequence, a division for each position, one call of each attention kernel for a run of neighbouring blocks or, in prompts, for a tile, a hash for
 //! each block that becomes full.
 
 pub mod block;

@@ -24,7 +24,8 @@ use training::TokenId;
 /// `release` of its number takes the wish back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// A request with the same prompt and salt, whose blocks it takes over once they are computed.
+    /// A request with the same prompt and salt, whose blocks it takes over once they are computed. Until then it waits, and in an engine whose waiting
+    /// ones do not overtake, so do those behind it.
     pub parent: Option<SeqId>,
     /// With whom it may share by content.
     pub salt: Salt,
@@ -119,6 +120,11 @@ impl Pages {
     /// Says what a request wants; see [`Wish`].
     pub fn wish(&mut self, id: SeqId, wish: Wish) {
         self.wishes.insert(id, wish);
+    }
+
+    /// What a request that does not hold anything yet was said to want.
+    pub fn wish_of(&self, id: SeqId) -> Option<Wish> {
+        self.wishes.get(&id).copied()
     }
 
     /// Positions of one block.

@@ -2,7 +2,7 @@
 
 use crate::block::BlockId;
 
-/// Most positions of a piece: enough to hide a call, and few enough to be asked for while the piece before is computed.
+/// Most positions of a piece, unless a block is longer: enough to hide a call, and few enough to be asked for while the piece before is computed.
 pub const LONGEST: usize = 64;
 
 /// Positions of a sequence that stand one after the other in memory.

@@ -1,7 +1,8 @@
 //! Which full blocks can be used again, by the name of their content.
 //!
 //! A block is *published* when it is full and all its keys and values are written. It stays published while it is held, and also after its last
-//! holder has gone, until it is handed out anew: then its name is forgotten first. So the free list, oldest first, is the order of eviction.
+//! holder has gone, until it is handed out anew: then its name is forgotten first. Of two blocks that are computed alike in one pass the first is
+//! published, and the other is not, also when the first has gone. So the free list, oldest first, is the order of eviction.
 //!
 //! The hash only says where to look. Whether a block is the right one is decided by comparing: its own tokens, and the serial number of the block before
 //! it, which was compared in the same way. So a block is found for exactly the text that it was computed for, however weak the hash.

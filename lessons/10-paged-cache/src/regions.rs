@@ -33,8 +33,15 @@ impl Regions {
         }
     }
 
-    /// The region that a text of `len` positions gets: a power of two.
+    /// The region that a text of `len` positions gets: a power of two, or the longest that there is.
+    ///
+    /// # Panics
+    /// If no region is so long.
     pub fn region_of(&self, len: usize) -> usize {
+        assert!(
+            len <= self.longest,
+            "a text of {len} positions fits no region"
+        );
         len.max(SHORTEST).next_power_of_two().min(self.longest)
     }
 

@@ -21,7 +21,7 @@ use layout::simd::Isa;
 /// `[rows, group_size, the longest context_len]` or more.
 ///
 /// # Panics
-/// As there, and if there are more rows than a unit has ([`ATTENTION_ROWS`]).
+/// As there, and if there is no row or more than a unit has ([`ATTENTION_ROWS`]).
 pub fn attend_sequence(
     rows: &mut [Attending<'_>],
     k: &[f32],
@@ -31,6 +31,9 @@ pub fn attend_sequence(
     head_dim: usize,
     scores: &mut [f32],
 ) {
+    assert!(!rows.is_empty() && rows.len() <= ATTENTION_ROWS);
+    let sees = |row: &Attending<'_>| row.context_len >= 1 && row.q.len() == row.out.len();
+    assert!(rows.iter().all(sees), "a row sees at least itself");
     let alone = match rows {
         // One block: nothing to look ahead for.
         [row] if row.context_len <= block_size => attend_blocks,

@@ -18,7 +18,7 @@ use training::TokenId;
 pub struct Text {
     /// Positions that it begins with.
     pub prompt_tokens: usize,
-    /// Tokens that it gets.
+    /// Tokens that it gets, at least 1.
     pub new_tokens: usize,
 }
 
@@ -231,10 +231,11 @@ impl Way for Pages {
             num_rows: len - first,
             wants_logits: false,
         });
-        let begun = self.begin(&batch, &mut Vec::new());
-        begun.expect("what was promised is there");
-        self.commit(&batch);
-        true
+        let begun = self.begin(&batch, &mut Vec::new()).is_ok();
+        if begun {
+            self.commit(&batch);
+        }
+        begun
     }
 
     fn release(&mut self, id: SeqId) {

@@ -11,7 +11,7 @@ impl Pages {
     /// Makes room for every row of a batch. Blocks that have to be copied before they are written are appended to `copied`, as (from, to).
     ///
     /// # Errors
-    /// [`CacheError::Full`], and nothing has changed. It can not happen to requests that were admitted.
+    /// [`CacheError::Full`], and nothing has changed. It can not happen to requests that were admitted and compute what they were promised.
     ///
     /// # Panics
     /// If a sequence holds nothing, or its rows would leave a gap.
@@ -97,6 +97,11 @@ impl Pages {
             self.stats.evictions += u64::from(prefix.forget(copy));
             prefix.copy_tokens(block, copy);
         }
+        // This was one of the copies that were promised.
+        if let Some(promised) = self.copies.get_mut(&block) {
+            *promised -= 1;
+            self.num_copies -= 1;
+        }
         self.allocator.release(block);
         self.settle_copies(block);
         self.stats.copies += 1;
@@ -172,7 +177,12 @@ impl Pages {
     /// If the sequence holds nothing, or was not promised so much.
     pub fn begin_copy(&mut self, id: SeqId, len: usize) -> usize {
         let place = self.places[&id];
-        self.grow(place, len.div_ceil(self.block_size));
+        let num_blocks = len.div_ceil(self.block_size);
+        assert!(
+            num_blocks <= self.tables[place].promised,
+            "{id} was not promised {num_blocks} blocks"
+        );
+        self.grow(place, num_blocks);
         self.tables[place].len
     }
 

@@ -427,3 +427,57 @@ fn usage_counts_each_block_once() {
     assert_eq!((stats.prefix_queries, stats.prefix_hits), (19, 8));
     assert_eq!(stats.hit_rate(), 8.0 / 19.0);
 }
+
+/// A copy that was promised is struck off when it is made, also where others who never write hold the block too: or more would be promised than there is.
+#[test]
+fn a_promised_copy_is_promised_once() {
+    let mut pages = Pages::new(10, 1, 16);
+    let prompt = ids([7]);
+    run(&mut pages, 0, &prompt, 3);
+    // A second answer, which will write its last row again, and a longer text that only reads the block.
+    let parent = Some(SeqId(0));
+    pages.wish(
+        SeqId(1),
+        Wish {
+            parent,
+            ..Wish::default()
+        },
+    );
+    assert_eq!(admit(&mut pages, 1, &prompt, 3), Some(0));
+    assert_eq!(admit(&mut pages, 2, &ids([7, 8]), 1), Some(1));
+    let free = pages.num_unpromised();
+    assert_eq!(compute(&mut pages, 1, 0, &prompt).len(), 1);
+    assert_eq!(pages.num_unpromised(), free, "the copy was promised");
+    for id in 0..3 {
+        assert!(release(&mut pages, id));
+    }
+    assert_eq!(pages.num_unpromised(), 10);
+}
+
+/// Whoever will come again goes on to share with the same others.
+#[test]
+fn what_is_taken_back_keeps_its_salt() {
+    let mut pages = pages();
+    let prompt = ids(0..9);
+    let salt = Salt(7);
+    pages.wish(SeqId(0), Wish { parent: None, salt });
+    run(&mut pages, 0, &prompt, 4);
+    assert!(pages.take_back(SeqId(0)));
+    pages.check_invariants();
+    assert_eq!(
+        admit(&mut pages, 1, &prompt, 4),
+        Some(0),
+        "nothing of another's"
+    );
+    assert_eq!(admit(&mut pages, 0, &prompt, 4), Some(8), "its own");
+    assert!(release(&mut pages, 0) && release(&mut pages, 1));
+    assert_eq!(pages.wish_of(SeqId(0)), None);
+}
+
+#[test]
+#[should_panic(expected = "was not promised 2 blocks")]
+fn nothing_is_copied_in_where_nothing_was_promised() {
+    let mut pages = pages();
+    admit(&mut pages, 0, &ids(0..2), 0);
+    pages.begin_copy(SeqId(0), 5);
+}

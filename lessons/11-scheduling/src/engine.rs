@@ -40,6 +40,8 @@ pub struct Engine<R, D> {
     canceller: Canceller,
     next: Vec<TokenId>,
     next_id: u64,
+    /// Whether the last step failed.
+    has_failed: bool,
 }
 // ANCHOR_END: engine
 
@@ -67,6 +69,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
             canceller: Canceller::with_capacity(most),
             next: Vec::with_capacity(most),
             next_id: 0,
+            has_failed: false,
         }
     }
 
@@ -112,6 +115,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
             Some(_) => self.queues.ended.push(entry),
             None => {
                 self.queues.welcome(meta.tenant);
+                self.memory.device_mut().share_among(id, meta.tenant);
                 self.queues.wait(entry);
             }
         }
@@ -157,7 +161,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
     /// One pass: schedule, forward, choose, publish. `now` is what policies compare times of arrival with.
     ///
     /// # Errors
-    /// What the runner or the choice returns. Nothing is published then, and the step can be tried again.
+    /// What the runner or the choice returns. Nothing is published then, and the next call tries the same step again, without newcomers.
     pub fn step(
         &mut self,
         now: Duration,
@@ -165,7 +169,10 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
     ) -> Result<(), EngineError> {
         self.take_cancellations();
         self.leave();
-        (self.scheduler).schedule(now, &mut self.queues, &mut self.memory, &mut self.batch);
+        if !self.takes_up_again() {
+            (self.scheduler).schedule(now, &mut self.queues, &mut self.memory, &mut self.batch);
+        }
+        self.has_failed = true;
 
         let logits = self.runner.forward(&mut self.memory, &self.batch)?;
 
@@ -186,9 +193,20 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
         self.publish(on_event);
         self.leave();
         self.announce(on_event);
+        self.has_failed = false;
         Ok(())
     }
     // ANCHOR_END: step
+
+    /// After a step that failed, takes up what is left of its batch; it was decided and paid for. Returns whether there is anything left.
+    fn takes_up_again(&mut self) -> bool {
+        if self.has_failed {
+            let running = &self.queues.running;
+            self.batch
+                .retain(|id| running.iter().any(|entry| entry.id() == id));
+        }
+        self.has_failed && !self.batch.is_empty()
+    }
 
     fn take_cancellations(&mut self) {
         let (queues, memory) = (&mut self.queues, &mut self.memory);

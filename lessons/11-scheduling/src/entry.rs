@@ -4,7 +4,7 @@ use continuous_batching::request::{Request, SeqId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Who pays: requests of one tenant share a quota.
+/// A customer of the server: requests of one tenant share a quota, and what is computed alike.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -21,7 +21,7 @@ pub struct Class(pub u8);
 /// What comes with a request besides its tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
-    /// Who pays.
+    /// On whose account its rows are counted.
     pub tenant: TenantId,
     /// How urgent.
     pub class: Class,
@@ -39,7 +39,7 @@ pub struct Entry {
     pub arrived: Duration,
     /// How often it was sent back to the waiting ones.
     pub preemptions: u32,
-    /// Tokens whose keys and values lie in the host pool; 0: it was never sent back, or all of them were forgotten.
+    /// Tokens whose keys and values lie in the host pool; 0: none.
     pub stored: usize,
 }
 // ANCHOR_END: entry

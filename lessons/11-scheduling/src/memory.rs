@@ -1,8 +1,10 @@
 //! Memory that is promised little by little, and that may be taken back.
 
+use crate::entry::TenantId;
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
-use paged_cache::{PagedCache, Pages};
+use paged_cache::hash::Salt;
+use paged_cache::{PagedCache, Pages, Wish};
 use training::TokenId;
 
 // ANCHOR: device
@@ -10,6 +12,12 @@ use training::TokenId;
 pub trait Device: Memory {
     /// Promises a sequence blocks for `num_tokens` tokens in all, or changes nothing and returns false.
     fn reserve(&mut self, id: SeqId, num_tokens: usize) -> bool;
+
+    /// Frees what a sequence holds which will come again: with whom it shares stays as it was.
+    fn take_back(&mut self, id: SeqId) -> bool;
+
+    /// Says with whom a request that was just submitted may share what is computed alike.
+    fn share_among(&mut self, id: SeqId, tenant: TenantId);
 
     /// Tokens of a sequence that are kept.
     fn len(&self, id: SeqId) -> usize;
@@ -27,6 +35,17 @@ impl Device for Pages {
         Pages::reserve(self, id, num_tokens)
     }
 
+    fn take_back(&mut self, id: SeqId) -> bool {
+        Pages::take_back(self, id)
+    }
+
+    fn share_among(&mut self, id: SeqId, tenant: TenantId) {
+        let salt = Salt(tenant.0.into());
+        if salt != Salt::default() {
+            self.wish(id, Wish { parent: None, salt });
+        }
+    }
+
     fn len(&self, id: SeqId) -> usize {
         self.table(id).map_or(0, |table| table.len)
     }
@@ -42,6 +61,14 @@ impl Device for Pages {
 impl Device for PagedCache {
     fn reserve(&mut self, id: SeqId, num_tokens: usize) -> bool {
         self.pages_mut().reserve(id, num_tokens)
+    }
+
+    fn take_back(&mut self, id: SeqId) -> bool {
+        self.pages_mut().take_back(id)
+    }
+
+    fn share_among(&mut self, id: SeqId, tenant: TenantId) {
+        self.pages_mut().share_among(id, tenant);
     }
 
     fn len(&self, id: SeqId) -> usize {
@@ -84,7 +111,7 @@ pub struct SwapStats {
     pub out: u64,
     /// Sequences copied back.
     pub back: u64,
-    /// Tokens of all copies, both ways.
+    /// Tokens of all copies, both ways. What was found in the prefix cache on the way back was not copied.
     pub tokens: u64,
 }
 
@@ -139,6 +166,8 @@ impl<D: Device> SwapSpace<D> {
             return Admission::NoRoom;
         }
         let stored = self.stored.swap_remove(place);
+        // What others computed alike was found and need not be copied.
+        self.stats.tokens += stored.len.saturating_sub(request.num_computed) as u64;
         if request.num_computed < stored.len {
             let tokens: Vec<TokenId> = request.tokens().take(stored.len).collect();
             self.device.write_in(request.id, &tokens, &stored.numbers);
@@ -146,7 +175,6 @@ impl<D: Device> SwapSpace<D> {
             request.num_computed = stored.len.min(request.num_tokens() - 1);
         }
         self.stats.back += 1;
-        self.stats.tokens += stored.len as u64;
         Admission::Admitted
     }
 
@@ -176,14 +204,14 @@ impl<D: Device> GivesBack for SwapSpace<D> {
         let mut numbers = Vec::new();
         self.device.read_out(id, &mut numbers);
         self.stored.push(Stored { id, len, numbers });
-        self.device.release(id);
+        self.device.take_back(id);
         self.stats.out += 1;
         self.stats.tokens += len as u64;
         len
     }
 
     fn forget(&mut self, id: SeqId) -> bool {
-        self.device.release(id)
+        self.device.take_back(id)
     }
 }
 
@@ -201,6 +229,8 @@ impl<D: Device> Memory for SwapSpace<D> {
         match self.place(id) {
             Some(place) => {
                 self.stored.swap_remove(place);
+                // Nothing lies there, but perhaps a wish.
+                self.device.release(id);
                 true
             }
             None => self.device.release(id),

@@ -20,7 +20,8 @@ pub struct Queues {
 
 impl Queues {
     /// A tenant is about to send a request. One that has nothing here was away: it starts with as many rows as the least served of those who are here, or it
-    /// would be served alone until it had caught up with what the others were given meanwhile.
+    /// would be served alone until it had caught up with what the others were given meanwhile. Where nobody is here, all start from the same number,
+    /// the highest so far.
     pub fn welcome(&mut self, tenant: TenantId) {
         let alive = self.waiting.iter().chain(&self.running);
         let tenants = alive.map(|entry| entry.meta.tenant);
@@ -28,6 +29,7 @@ impl Queues {
             return;
         }
         let least = tenants.map(|other| self.served_rows(other)).min();
+        let least = least.or_else(|| self.served.values().max().copied());
         let served = self.served.entry(tenant).or_default();
         *served = (*served).max(least.unwrap_or(0));
     }
@@ -42,11 +44,12 @@ impl Queues {
         *self.served.entry(tenant).or_default() += rows as u64;
     }
 
-    /// Ends those who have waited for their first row since `latest` or longer. Returns how many.
-    pub fn give_up(&mut self, latest: Duration) -> usize {
+    /// Ends those who have waited for their first row since `latest` or longer, and tells `release` who they are. Returns how many.
+    pub fn give_up(&mut self, latest: Duration, release: &mut dyn FnMut(SeqId)) -> usize {
         let before = self.ended.len();
         let gives_up = |entry: &mut Entry| entry.preemptions == 0 && entry.arrived <= latest;
         for mut entry in self.waiting.extract_if(.., gives_up) {
+            release(entry.id());
             entry.request.finish(FinishReason::Cancelled);
             self.ended.push(entry);
         }
@@ -75,14 +78,12 @@ impl Queues {
         self.waiting.is_empty() && self.running.is_empty() && self.ended.is_empty()
     }
 
-    /// Ends a request, whatever its state, and tells through `release` when a waiting one held room in the host pool. A running one stays in its queue
-    /// until it leaves. Returns whether it was alive.
+    /// Ends a request, whatever its state, and tells `release` of a waiting one, which may hold room in the host pool or have a wish. A running one stays in
+    /// its queue until it leaves. Returns whether it was alive.
     pub fn cancel(&mut self, id: SeqId, release: &mut dyn FnMut(SeqId)) -> bool {
         if let Some(place) = self.waiting.iter().position(|entry| entry.id() == id) {
             let mut entry = self.waiting.remove(place);
-            if entry.is_swapped() {
-                release(id);
-            }
+            release(id);
             entry.request.finish(FinishReason::Cancelled);
             self.ended.push(entry);
             return true;

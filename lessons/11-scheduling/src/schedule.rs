@@ -90,9 +90,9 @@ impl Scheduler {
         memory: &mut SwapSpace<D>,
         batch: &mut Batch,
     ) {
-        self.give_up(now, queues);
+        self.give_up(now, queues, memory);
         self.share_out(queues);
-        let sent_back = self.make_room(queues, memory);
+        let sent_back = self.make_room(now, queues, memory);
         let used = self.serve(queues);
         // Whoever was just sent back shows that there is no room for others.
         if !sent_back {
@@ -103,10 +103,18 @@ impl Scheduler {
     }
     // ANCHOR_END: schedule
 
-    fn give_up(&mut self, now: Duration, queues: &mut Queues) {
+    fn give_up<D: Device>(
+        &mut self,
+        now: Duration,
+        queues: &mut Queues,
+        memory: &mut SwapSpace<D>,
+    ) {
         let latest = self.limits.max_wait.and_then(|wait| now.checked_sub(wait));
         if let Some(latest) = latest {
-            self.stats.timed_out += queues.give_up(latest) as u64;
+            let gone = queues.give_up(latest, &mut |id| {
+                memory.release(id);
+            });
+            self.stats.timed_out += gone as u64;
         }
     }
 
@@ -130,8 +138,13 @@ impl Scheduler {
 
     // ANCHOR: make_room
     /// Reserves memory for the rows of those who run, the oldest first. Where there is none, somebody is sent back. Returns whether anybody was.
-    fn make_room<D: Device>(&mut self, queues: &mut Queues, memory: &mut SwapSpace<D>) -> bool {
-        let scratch = &mut self.scratch;
+    fn make_room<D: Device>(
+        &mut self,
+        now: Duration,
+        queues: &mut Queues,
+        memory: &mut SwapSpace<D>,
+    ) -> bool {
+        let (scratch, policy) = (&mut self.scratch, &*self.policy);
         let mut place = 0;
         while place < queues.running.len() {
             let entry = &queues.running[place];
@@ -141,8 +154,8 @@ impl Scheduler {
                 continue;
             }
             scratch.classes.clear();
-            let classes = queues.running.iter().map(|entry| entry.meta.class);
-            scratch.classes.extend(classes);
+            let class = |entry: &Entry| policy.class_of(now, entry.meta.class, entry.arrived);
+            scratch.classes.extend(queues.running.iter().map(class));
             let victim = choose_victim(&scratch.classes, place);
             let victim = victim.expect("the oldest fits alone: what does not was refused");
             let mut entry = queues.running.remove(victim);

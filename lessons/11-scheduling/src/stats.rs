@@ -17,7 +17,7 @@ pub struct ScheduleStats {
     pub preemptions: u64,
     /// Of these, how often its keys and values were copied to the host pool.
     pub swapped: u64,
-    /// Tokens whose keys and values were forgotten and computed once more.
+    /// Tokens whose keys and values were forgotten; they are computed once more, unless the prefix cache has them still.
     pub recomputed_tokens: u64,
     /// Requests that gave up before they had a first row.
     pub timed_out: u64,

@@ -1,4 +1,4 @@
-//! What a step costs, by its rows: a model in three numbers.
+//! What a step costs, by its rows: a model in four numbers.
 
 use continuous_batching::batch::Batch;
 use serde::Serialize;

@@ -14,7 +14,7 @@ use scheduling::memory::Device;
 use scheduling::policy::{Fcfs, Policy};
 use scheduling::simulate::{Setup, simulate};
 use scheduling::step_cost::StepCost;
-use scheduling::{Engine, Meta, StepLimits, SwapSpace};
+use scheduling::{Engine, Meta, StepLimits, SwapSpace, TenantId};
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -53,6 +53,12 @@ impl Device for Asked {
     fn reserve(&mut self, id: SeqId, num_tokens: usize) -> bool {
         self.reserves.set(self.reserves.get() + 1);
         self.pages.reserve(id, num_tokens)
+    }
+    fn take_back(&mut self, id: SeqId) -> bool {
+        self.pages.take_back(id)
+    }
+    fn share_among(&mut self, id: SeqId, tenant: TenantId) {
+        self.pages.share_among(id, tenant);
     }
     fn len(&self, id: SeqId) -> usize {
         Device::len(&self.pages, id)

@@ -7,14 +7,14 @@ use common::{
 };
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
-use continuous_batching::{FinishReason, Refusal, SeqId};
+use continuous_batching::{Delivery, FinishReason, Refusal, SeqId};
 use layout::pool::Pool;
 use sampling::SamplingParams;
 use sampling::choice::ParamsOfRequests;
 use scheduling::policy::{Fcfs, Priority, PriorityWithAgeing, ShortestPrompt};
 use scheduling::simulate::{Setup, engine as numbers_engine, simulate};
 use scheduling::step_cost::StepCost;
-use scheduling::{Meta, Preemption};
+use scheduling::{Meta, Preemption, TenantId};
 
 /// Two long answers in memory for little more than one: both are asked for 30 tokens after prompts of 9.
 fn tight(preemption: Preemption) -> Setting {
@@ -324,4 +324,113 @@ fn the_shortest_first_lets_a_long_one_wait_as_long_as_short_ones_come() {
     }
     assert_eq!(first_tokens[0], None, "shortest first");
     assert!(first_tokens[1] < Some(10), "first come: {first_tokens:?}");
+}
+
+/// A salt for each tenant (vllm#15297): what was computed for one is not found by another, also after it was sent back and came again.
+#[test]
+fn tenants_share_nothing_also_after_they_were_sent_back() {
+    let (model, pool) = (fixture("all-kv-untied-f32"), Pool::new(1));
+    for preemption in [Preemption::Recompute, Preemption::Swap] {
+        for tenants in [[7, 7], [7, 8]] {
+            let mut engine = engine(&model, &pool, tight(preemption));
+            engine.scheduler.limits.engine.end_of_text.clear();
+            for tenant in tenants {
+                let prompt = text(9, 1, 270);
+                engine.submit(ms(0), meta(tenant, 0), &prompt, 30).unwrap();
+            }
+            while !engine.is_idle() {
+                engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
+            }
+            assert!(engine.stats().preemptions > 0);
+            assert_empty(&engine);
+            // A third text comes when both are through: it finds what its own tenant left.
+            for (tenant, finds) in [(7, true), (9, false), (0, false)] {
+                let before = engine.memory.device().pages().stats().prefix_hits;
+                let prompt = text(9, 1, 270);
+                engine.submit(ms(0), meta(tenant, 0), &prompt, 1).unwrap();
+                while !engine.is_idle() {
+                    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
+                }
+                let hits = engine.memory.device().pages().stats().prefix_hits;
+                assert_eq!(hits > before, finds, "tenant {tenant} after {tenants:?}");
+            }
+        }
+    }
+}
+
+/// A wish does not outlive its request, whoever ends it and wherever it stands.
+#[test]
+fn a_request_that_never_ran_leaves_no_wish_behind() {
+    let setup = Setup::new(1, 64);
+    let mut engine = numbers_engine(&setup, Box::new(Fcfs));
+    engine.scheduler.limits.max_wait = Some(ms(50));
+    let prompt = [training::TokenId(0); 4];
+    let ids = [0, 1, 2].map(|_| engine.submit(ms(0), meta(3, 0), &prompt, 60).unwrap());
+    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
+    assert!(engine.memory.device().wish_of(ids[1]).is_some());
+    engine.cancel(ids[1]);
+    engine.step(ms(100), &mut |_| Delivery::Taken).unwrap();
+    assert_eq!(engine.stats().timed_out, 1);
+    for id in &ids[1..] {
+        assert_eq!(engine.memory.device().wish_of(*id), None);
+    }
+}
+
+/// Whoever has become urgent by waiting is not sent back for those who come after it: that would be starvation with memory in the place of turns.
+#[test]
+fn whoever_has_aged_is_no_victim_for_later_ones() {
+    let mut setup = Setup::new(3, 64).with_budget(6, 4);
+    setup.num_blocks = 6;
+    let step = ms(10);
+    let mut engine = numbers_engine(&setup, Box::new(PriorityWithAgeing { step }));
+    engine.start_trace();
+    let prompt = [training::TokenId(0); 4];
+    let oldest = engine.submit(ms(0), meta(0, 0), &prompt, 60).unwrap();
+    let aged = engine.submit(ms(0), meta(0, 5), &prompt, 60).unwrap();
+    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
+    let later = engine.submit(ms(90), meta(0, 0), &prompt, 60).unwrap();
+    while !engine.is_idle() {
+        engine.step(ms(100), &mut |_| Delivery::Taken).unwrap();
+    }
+    let sent_back: Vec<SeqId> = (engine.trace().iter())
+        .flat_map(|step| step.sent_back.iter().map(|sent| sent.id))
+        .collect();
+    assert_eq!(sent_back.first(), Some(&later), "{sent_back:?}");
+    assert!(!sent_back.contains(&oldest));
+    assert!(sent_back.len() < 60, "{aged}: {sent_back:?}");
+}
+
+/// A step that fails and is tried again is one step: counted once, paid for once, without newcomers.
+#[test]
+fn a_step_that_is_tried_again_is_paid_for_once() {
+    let setup = Setup::new(4, 64);
+    let mut engine = numbers_engine(&setup, Box::new(Fcfs)).with_choice({
+        let mut fails = 3;
+        Box::new(move |_, logits| {
+            fails -= 1;
+            match fails >= 0 {
+                true => Err(generation::GenerateError::NoLogits),
+                false => generation::generate::greedy(logits),
+            }
+        })
+    });
+    engine.start_trace();
+    let prompt = [training::TokenId(0); 8];
+    engine.submit(ms(0), meta(1, 0), &prompt, 2).unwrap();
+    for _ in 0..3 {
+        assert!(engine.step(ms(0), &mut |_| Delivery::Taken).is_err());
+        engine.submit(ms(0), meta(2, 0), &prompt, 1).unwrap();
+    }
+    assert_eq!(engine.queues.served_rows(TenantId(1)), 8);
+    assert_eq!(engine.queues.running.len(), 1, "nobody joins");
+    // A newcomer starts where the others are.
+    assert_eq!(engine.queues.served_rows(TenantId(2)), 8);
+    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
+    assert_eq!((engine.stats().steps, engine.stats().rows), (1, 8));
+    assert_eq!(engine.trace().len(), 1);
+    while !engine.is_idle() {
+        engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
+    }
+    assert_eq!(engine.queues.served_rows(TenantId(1)), 9);
+    assert_eq!(engine.queues.served_rows(TenantId(2)), 8 + 24);
 }

@@ -233,6 +233,32 @@ fn a_tenant_that_was_away_brings_no_credit() {
     );
 }
 
+/// The same where everybody was away: a newcomer who asks first owes nothing, and is owed nothing.
+#[test]
+fn after_an_idle_time_all_tenants_start_from_the_same_number() {
+    let mut setup = Setup::new(1, 64);
+    setup.cost = StepCost::equal_steps(ms(10));
+    let mut jobs: Vec<Job> = (0..50).map(|_| job(0, 0, 1, 1)).collect();
+    let of = |tenant: u32| {
+        move |_| Job {
+            meta: meta(tenant, 0),
+            ..job(1000, 0, 1, 1)
+        }
+    };
+    jobs.extend((0..20).map(of(1)));
+    jobs.extend((0..20).map(of(0)));
+    let done = simulate(&setup, Box::new(FairQuota), &jobs).unwrap();
+    let early = |tenant: u32| {
+        let pairs = done.outcomes.iter().zip(&jobs);
+        let early = pairs.filter(|(outcome, job)| {
+            let started = outcome.started.unwrap_or_default();
+            job.meta.tenant == TenantId(tenant) && (ms(1000)..ms(1200)).contains(&started)
+        });
+        early.count()
+    };
+    assert_eq!((early(0), early(1)), (10, 10));
+}
+
 /// First come, first served with a limit on waiting: those who get in got in soon, the others are told.
 #[test]
 fn with_a_timeout_nobody_is_served_late() {

@@ -10,7 +10,7 @@ mod priority;
 mod quota;
 mod shortest;
 
-use crate::entry::Candidate;
+use crate::entry::{Candidate, Class};
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -29,6 +29,11 @@ pub trait Policy: Send {
 
     /// Whether `a` goes before `b` (`Less`), behind it, or is as good. To be a total order at any one `now`.
     fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering;
+
+    /// The class that a running request counts as where somebody has to give its memory back.
+    fn class_of(&self, _now: Duration, class: Class, _arrived: Duration) -> Class {
+        class
+    }
 }
 // ANCHOR_END: policy
 

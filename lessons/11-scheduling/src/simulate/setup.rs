@@ -44,7 +44,7 @@ impl Setup {
         }
     }
 
-    /// The same with steps of at most `budget` rows, and prompts in chunks of at most `chunk`.
+    /// The same with steps of at most `budget` rows, or one for each that may run if these are more, and prompts in chunks of at most `chunk`.
     pub fn with_budget(self, budget: usize, chunk: usize) -> Setup {
         let limits = StepLimits {
             max_step_tokens: budget.max(self.limits.engine.max_running),
