@@ -10,7 +10,7 @@ use layout::pool::Pool;
 use loading::{LoadError, TensorInfo, WeightSource};
 use proptest::prelude::*;
 use static_batching::forward::forward;
-use static_batching::{BatchState, Pad, PaddedBatch, Padding, Width, generate_batch};
+use static_batching::{BatchError, BatchState, Pad, PaddedBatch, Padding, Width, generate_batch};
 use std::sync::OnceLock;
 use training::TokenId;
 
@@ -256,4 +256,47 @@ proptest! {
         let width = Width::Exactly(longest + extra);
         check(&small_models()[which], &prompts, &max, Pad { side, width }, threads);
     }
+}
+
+/// A batch of one prompt of four tokens, computed.
+fn one_prompt(model: &Model) -> (BatchState, PaddedBatch) {
+    let mut state = BatchState::new(&model.config);
+    state.prepare(&model.config, [8].into_iter());
+    let rule = Pad {
+        side: Padding::Left,
+        width: Width::Longest,
+    };
+    let tokens = prompt(4, 1);
+    let batch = PaddedBatch::prefill(&model.config.llama, &[&tokens[..]], rule).unwrap();
+    pass(model, &mut state, &batch).unwrap();
+    (state, batch)
+}
+
+fn pass(model: &Model, state: &mut BatchState, batch: &PaddedBatch) -> Result<(), BatchError> {
+    let caches = &mut state.caches[..1];
+    let (config, weights, pool) = (&model.config, &model.weights, Pool::new(1));
+    forward(config, weights, &mut state.state, caches, &pool, batch).map(|_| ())
+}
+
+/// Tokens of a step are looked at as those of a prompt are, before anything is computed.
+#[test]
+fn a_step_with_an_unknown_token_is_refused_and_changes_nothing() {
+    let model = fixture("some-kv-tied-bf16");
+    let (mut state, mut batch) = one_prompt(&model);
+    batch.set_step(&[Some(TokenId(60_000))], &[4]);
+    let error = pass(&model, &mut state, &batch).unwrap_err();
+    assert!(error.to_string().contains("60000"), "{error}");
+    assert_eq!(state.caches[0].len(), 4);
+    batch.set_step(&[Some(TokenId(7))], &[4]);
+    pass(&model, &mut state, &batch).unwrap();
+    assert_eq!(state.caches[0].len(), 5);
+}
+
+/// A cache that holds another text would be read as if it held this one.
+#[test]
+#[should_panic(expected = "a cache of 4 positions is not the one that this batch goes on with")]
+fn a_cache_of_another_text_is_not_gone_on_with() {
+    let model = fixture("some-kv-tied-bf16");
+    let (mut state, batch) = one_prompt(&model);
+    let _ = pass(&model, &mut state, &batch);
 }
