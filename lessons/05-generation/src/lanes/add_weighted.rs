@@ -3,17 +3,58 @@
 use super::{Span, last_end};
 use layout::simd::Isa;
 
-for_each_isa! {
-    /// Adds weighted values to several outputs: `out[h] += sum over j of weights[h * weight_stride + j] * values[j]`, j ascending.
-    ///
-    /// Shapes: `out` `[num_queries, head_dim]`, added to; value `j` stands at `values[j * value_stride..][..head_dim]`. Cost:
-    /// num_queries * num_values * head_dim multiply-adds; reads each value once from memory.
-    ///
-    /// # Panics
-    /// If a slice is too short for these shapes.
-    add_weighted, add_weighted_on, add_weighted_avx2, add_weighted_plain,
-    (weights: &[f32], weight_stride: usize, values: &[f32], value_stride: usize, num_values: usize, head_dim: usize, out: &mut [f32]),
-    x86::add_weighted
+/// Adds weighted values to several outputs: `out[h] += sum over j of weights[h * weight_stride + j] * values[j]`, j ascending.
+///
+/// Shapes: `out` `[num_queries, head_dim]`, added to; value `j` stands at `values[j * value_stride..][..head_dim]`. Cost:
+/// num_queries * num_values * head_dim multiply-adds; reads each value once from memory.
+///
+/// # Panics
+/// If a slice is too short for these shapes.
+pub fn add_weighted(
+    weights: &[f32],
+    weight_stride: usize,
+    values: &[f32],
+    value_stride: usize,
+    num_values: usize,
+    head_dim: usize,
+    out: &mut [f32],
+) {
+    add_weighted_on(
+        Isa::detect(),
+        weights,
+        weight_stride,
+        values,
+        value_stride,
+        num_values,
+        head_dim,
+        out,
+    );
+}
+
+/// [`add_weighted`] with a chosen instruction set (tests and races): values in one piece.
+///
+/// # Panics
+/// As the function without a choice, and if this machine lacks `isa`.
+pub fn add_weighted_on(
+    isa: Isa,
+    weights: &[f32],
+    weight_stride: usize,
+    values: &[f32],
+    value_stride: usize,
+    num_values: usize,
+    head_dim: usize,
+    out: &mut [f32],
+) {
+    add_weighted_of_spans_on(
+        isa,
+        weights,
+        weight_stride,
+        values,
+        value_stride,
+        &[Span::all(num_values)],
+        head_dim,
+        out,
+    );
 }
 
 for_each_isa! {
@@ -106,28 +147,6 @@ mod x86 {
     use super::*;
     use crate::lanes::{LANES, first_lanes};
     use std::arch::x86_64::*;
-
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn add_weighted(
-        weights: &[f32],
-        weight_stride: usize,
-        values: &[f32],
-        value_stride: usize,
-        num_values: usize,
-        head_dim: usize,
-        out: &mut [f32],
-    ) {
-        let all = Span::all(num_values);
-        add_weighted_of_spans(
-            weights,
-            weight_stride,
-            values,
-            value_stride,
-            &[all],
-            head_dim,
-            out,
-        );
-    }
 
     #[target_feature(enable = "avx512f")]
     pub(super) fn add_weighted_of_spans(

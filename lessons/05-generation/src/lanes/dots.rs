@@ -3,17 +3,62 @@
 use super::{LANES, Span, fold, last_end};
 use layout::simd::Isa;
 
-for_each_isa! {
-    /// Scores of several queries against several keys: `scores[h * score_stride + j] = scale * (q[h] . keys[j])`.
-    ///
-    /// Shapes: `q` `[num_queries, head_dim]`; key `j` stands at `keys[j * key_stride..][..head_dim]`; `num_queries` is
-    /// `q.len() / head_dim`. Cost: num_queries * num_keys * head_dim multiply-adds; reads each key once from memory.
-    ///
-    /// # Panics
-    /// If a slice is too short for these shapes.
-    dots, dots_on, dots_avx2, dots_plain,
-    (q: &[f32], head_dim: usize, keys: &[f32], key_stride: usize, num_keys: usize, scale: f32, scores: &mut [f32], score_stride: usize),
-    x86::dots
+/// Scores of several queries against several keys: `scores[h * score_stride + j] = scale * (q[h] . keys[j])`.
+///
+/// Shapes: `q` `[num_queries, head_dim]`; key `j` stands at `keys[j * key_stride..][..head_dim]`; `num_queries` is
+/// `q.len() / head_dim`. Cost: num_queries * num_keys * head_dim multiply-adds; reads each key once from memory.
+///
+/// # Panics
+/// If a slice is too short for these shapes.
+pub fn dots(
+    q: &[f32],
+    head_dim: usize,
+    keys: &[f32],
+    key_stride: usize,
+    num_keys: usize,
+    scale: f32,
+    scores: &mut [f32],
+    score_stride: usize,
+) {
+    dots_on(
+        Isa::detect(),
+        q,
+        head_dim,
+        keys,
+        key_stride,
+        num_keys,
+        scale,
+        scores,
+        score_stride,
+    );
+}
+
+/// [`dots`] with a chosen instruction set (tests and races): one row, and keys in one piece.
+///
+/// # Panics
+/// As the function without a choice, and if this machine lacks `isa`.
+pub fn dots_on(
+    isa: Isa,
+    q: &[f32],
+    head_dim: usize,
+    keys: &[f32],
+    key_stride: usize,
+    num_keys: usize,
+    scale: f32,
+    scores: &mut [f32],
+    score_stride: usize,
+) {
+    dots_of_rows_on(
+        isa,
+        &[q],
+        head_dim,
+        keys,
+        key_stride,
+        &[Span::all(num_keys)],
+        scale,
+        scores,
+        score_stride,
+    );
 }
 
 for_each_isa! {
@@ -123,30 +168,6 @@ mod x86 {
     use super::*;
     use crate::lanes::first_lanes;
     use std::arch::x86_64::*;
-
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn dots(
-        q: &[f32],
-        head_dim: usize,
-        keys: &[f32],
-        key_stride: usize,
-        num_keys: usize,
-        scale: f32,
-        scores: &mut [f32],
-        score_stride: usize,
-    ) {
-        let all = [Span::all(num_keys)];
-        dots_of_rows(
-            &[q],
-            head_dim,
-            keys,
-            key_stride,
-            &all,
-            scale,
-            scores,
-            score_stride,
-        );
-    }
 
     #[target_feature(enable = "avx512f")]
     pub(super) fn dots_of_rows(
