@@ -91,9 +91,9 @@ impl PagedCache {
         let numbers = table.len * self.num_kv_heads * self.head_dim;
         out.reserve_exact(2 * self.num_layers * numbers);
         for layer in 0..self.num_layers {
-            for (piece, block) in self.kept_of(table.len).zip(&table.blocks) {
+            for (len, block) in self.kept_of(table.len).zip(&table.blocks) {
                 for head in self.heads(layer, *block) {
-                    let kept = head.start..head.start + piece.len();
+                    let kept = head.start..head.start + len;
                     out.extend_from_slice(&self.k[kept.clone()]);
                     out.extend_from_slice(&self.v[kept]);
                 }
@@ -113,14 +113,13 @@ impl PagedCache {
         let blocks = table.blocks.clone();
         for layer in 0..self.num_layers {
             let pieces = self.kept_of(tokens.len()).zip(&blocks).enumerate();
-            for (index, (piece, block)) in pieces {
+            for (index, (len, block)) in pieces {
                 for head in self.heads(layer, *block) {
-                    let (k, v, rest);
-                    (k, from) = from.split_at(piece.len());
-                    (v, rest) = from.split_at(piece.len());
-                    from = rest;
+                    let (k, v);
+                    (k, from) = from.split_at(len);
+                    (v, from) = from.split_at(len);
                     if index >= first {
-                        let kept = head.start..head.start + piece.len();
+                        let kept = head.start..head.start + len;
                         self.k[kept.clone()].copy_from_slice(k);
                         self.v[kept].copy_from_slice(v);
                     }
@@ -135,12 +134,12 @@ impl PagedCache {
         self.pages.keep_copied(id, tokens);
     }
 
-    /// Of each block of a text of `len` positions, the numbers of one head that are kept.
-    fn kept_of(&self, len: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    /// Of each block of a text of `len` positions, how many numbers of one head are kept.
+    fn kept_of(&self, len: usize) -> impl Iterator<Item = usize> + use<> {
         let (block_size, head_dim) = (self.pages.block_size, self.head_dim);
         (0..len)
             .step_by(block_size)
-            .map(move |first| 0..block_size.min(len - first) * head_dim)
+            .map(move |first| block_size.min(len - first) * head_dim)
     }
 
     /// Overwrites everything that no request has written and nobody may find: free blocks without a name, and held ones behind what is kept. For

@@ -1,7 +1,6 @@
 //! Who leaves gives its blocks back; and what must hold between any two calls.
 
 use crate::block::BlockId;
-use crate::hash::Salt;
 use crate::pages::{Pages, Wish};
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
@@ -32,7 +31,7 @@ impl Pages {
     pub fn take_back(&mut self, id: SeqId) -> bool {
         let salt = self.table(id).map(|table| table.salt);
         let held = self.give_back(id);
-        if let Some(salt) = salt.filter(|salt| *salt != Salt::default()) {
+        if let Some(salt) = salt {
             self.wish(id, Wish { parent: None, salt });
         }
         held

@@ -117,9 +117,12 @@ impl Pages {
         }
     }
 
-    /// Says what a request wants; see [`Wish`].
+    /// Says what a request wants; see [`Wish`]. To want nothing is to have no wish.
     pub fn wish(&mut self, id: SeqId, wish: Wish) {
-        self.wishes.insert(id, wish);
+        match wish == Wish::default() {
+            true => self.wishes.remove(&id),
+            false => self.wishes.insert(id, wish),
+        };
     }
 
     /// What a request that does not hold anything yet was said to want.
