@@ -200,12 +200,13 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
 
     /// After a step that failed, takes up what is left of its batch; it was decided and paid for. Returns whether there is anything left.
     fn takes_up_again(&mut self) -> bool {
-        if self.has_failed {
-            let running = &self.queues.running;
-            self.batch
-                .retain(|id| running.iter().any(|entry| entry.id() == id));
+        if !self.has_failed {
+            return false;
         }
-        self.has_failed && !self.batch.is_empty()
+        let running = &self.queues.running;
+        self.batch
+            .retain(|id| running.iter().any(|entry| entry.id() == id));
+        !self.batch.is_empty()
     }
 
     fn take_cancellations(&mut self) {

@@ -41,9 +41,7 @@ impl Device for Pages {
 
     fn share_among(&mut self, id: SeqId, tenant: TenantId) {
         let salt = Salt(tenant.0.into());
-        if salt != Salt::default() {
-            self.wish(id, Wish { parent: None, salt });
-        }
+        self.wish(id, Wish { parent: None, salt });
     }
 
     fn len(&self, id: SeqId) -> usize {

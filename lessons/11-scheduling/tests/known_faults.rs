@@ -7,14 +7,15 @@ use common::{
 };
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
-use continuous_batching::{Delivery, FinishReason, Refusal, SeqId};
+use continuous_batching::{Delivery, FinishReason, Refusal, Runner, SeqId};
 use layout::pool::Pool;
 use sampling::SamplingParams;
 use sampling::choice::ParamsOfRequests;
+use scheduling::memory::Device;
 use scheduling::policy::{Fcfs, Priority, PriorityWithAgeing, ShortestPrompt};
 use scheduling::simulate::{Setup, engine as numbers_engine, simulate};
 use scheduling::step_cost::StepCost;
-use scheduling::{Meta, Preemption, TenantId};
+use scheduling::{Engine, Meta, Preemption, SwapSpace, TenantId};
 
 /// Two long answers in memory for little more than one: both are asked for 30 tokens after prompts of 9.
 fn tight(preemption: Preemption) -> Setting {
@@ -326,6 +327,14 @@ fn the_shortest_first_lets_a_long_one_wait_as_long_as_short_ones_come() {
     assert!(first_tokens[1] < Some(10), "first come: {first_tokens:?}");
 }
 
+/// Steps at one point in time until nobody is left.
+#[track_caller]
+fn run_on<R: Runner<SwapSpace<D>>, D: Device>(engine: &mut Engine<R, D>, at: u64) {
+    while !engine.is_idle() {
+        engine.step(ms(at), &mut |_| Delivery::Taken).unwrap();
+    }
+}
+
 /// A salt for each tenant (vllm#15297): what was computed for one is not found by another, also after it was sent back and came again.
 #[test]
 fn tenants_share_nothing_also_after_they_were_sent_back() {
@@ -338,9 +347,7 @@ fn tenants_share_nothing_also_after_they_were_sent_back() {
                 let prompt = text(9, 1, 270);
                 engine.submit(ms(0), meta(tenant, 0), &prompt, 30).unwrap();
             }
-            while !engine.is_idle() {
-                engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
-            }
+            run_on(&mut engine, 0);
             assert!(engine.stats().preemptions > 0);
             assert_empty(&engine);
             // A third text comes when both are through: it finds what its own tenant left.
@@ -348,9 +355,7 @@ fn tenants_share_nothing_also_after_they_were_sent_back() {
                 let before = engine.memory.device().pages().stats().prefix_hits;
                 let prompt = text(9, 1, 270);
                 engine.submit(ms(0), meta(tenant, 0), &prompt, 1).unwrap();
-                while !engine.is_idle() {
-                    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
-                }
+                run_on(&mut engine, 0);
                 let hits = engine.memory.device().pages().stats().prefix_hits;
                 assert_eq!(hits > before, finds, "tenant {tenant} after {tenants:?}");
             }
@@ -389,9 +394,7 @@ fn whoever_has_aged_is_no_victim_for_later_ones() {
     let aged = engine.submit(ms(0), meta(0, 5), &prompt, 60).unwrap();
     engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
     let later = engine.submit(ms(90), meta(0, 0), &prompt, 60).unwrap();
-    while !engine.is_idle() {
-        engine.step(ms(100), &mut |_| Delivery::Taken).unwrap();
-    }
+    run_on(&mut engine, 100);
     let sent_back: Vec<SeqId> = (engine.trace().iter())
         .flat_map(|step| step.sent_back.iter().map(|sent| sent.id))
         .collect();
@@ -428,9 +431,7 @@ fn a_step_that_is_tried_again_is_paid_for_once() {
     engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
     assert_eq!((engine.stats().steps, engine.stats().rows), (1, 8));
     assert_eq!(engine.trace().len(), 1);
-    while !engine.is_idle() {
-        engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
-    }
+    run_on(&mut engine, 0);
     assert_eq!(engine.queues.served_rows(TenantId(1)), 9);
     assert_eq!(engine.queues.served_rows(TenantId(2)), 8 + 24);
 }
