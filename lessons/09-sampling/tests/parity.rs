@@ -7,6 +7,17 @@ use proptest::prelude::*;
 use sampling::select::top_k;
 use sampling::{Sampler, SamplingParams, full_sort};
 
+/// What may be drawn by the sampler that selects and by the one that sorts, in the order of the draw.
+fn kept_by_both(params: SamplingParams, logits: &[f32]) -> [Vec<u32>; 2] {
+    let params = params.check(logits.len()).unwrap();
+    let mut sampler = Sampler::new();
+    let chosen = sampler.sample(&params, &[], &[], &mut logits.to_vec());
+    chosen.unwrap();
+    let fast = sampler.candidates().map(|(token, _)| token.0);
+    let slow = full_sort::candidates(&params, logits);
+    [fast.collect(), slow.iter().map(|(id, _)| *id).collect()]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
 
@@ -35,13 +46,8 @@ proptest! {
             ..params
         };
         prop_assume!(logits.iter().any(|logit| logit.is_finite()));
-        let params = params.check(logits.len()).unwrap();
-        let mut sampler = Sampler::new();
-        sampler.sample(&params, &[], &[], &mut logits.clone()).unwrap();
-        let slow = full_sort::candidates(&params, &logits);
-        let fast: Vec<u32> = sampler.candidates().map(|(token, _)| token.0).collect();
-        let ids: Vec<u32> = slow.iter().map(|(id, _)| *id).collect();
-        prop_assert_eq!(fast, ids);
+        let [fast, slow] = kept_by_both(params, &logits);
+        prop_assert_eq!(fast, slow);
     }
 
     /// The log probability is the model's own: neither bias nor penalty nor temperature is in it.
@@ -124,14 +130,7 @@ fn a_border_anywhere_in_a_large_vocabulary_keeps_what_sorting_keeps() {
                 top_p: 0.95,
                 ..SamplingParams::default()
             };
-            let params = params.check(vocab_size).unwrap();
-            let mut sampler = Sampler::new();
-            sampler
-                .sample(&params, &[], &[], &mut logits.clone())
-                .unwrap();
-            let fast: Vec<u32> = sampler.candidates().map(|(token, _)| token.0).collect();
-            let slow = full_sort::candidates(&params, &logits);
-            let slow: Vec<u32> = slow.iter().map(|(id, _)| *id).collect();
+            let [fast, slow] = kept_by_both(params, &logits);
             assert!(fast == slow, "{halving}, top-k {top_k}");
         }
         for (top_p, min_p) in [
@@ -147,14 +146,7 @@ fn a_border_anywhere_in_a_large_vocabulary_keeps_what_sorting_keeps() {
                 min_p,
                 ..SamplingParams::default()
             };
-            let params = params.check(vocab_size).unwrap();
-            let mut sampler = Sampler::new();
-            sampler
-                .sample(&params, &[], &[], &mut logits.clone())
-                .unwrap();
-            let fast: Vec<u32> = sampler.candidates().map(|(token, _)| token.0).collect();
-            let slow = full_sort::candidates(&params, &logits);
-            let slow: Vec<u32> = slow.iter().map(|(id, _)| *id).collect();
+            let [fast, slow] = kept_by_both(params, &logits);
             reached[usize::from(slow.len() >= 64) + usize::from(slow.len() >= 1024)] = true;
             assert!(
                 fast == slow,
