@@ -62,10 +62,7 @@ fn main() {
 fn allocation(is_trial: bool) {
     println!(
         "{}",
-        table::head_of(
-            "one block, taken and given back, nine of ten held",
-            is_trial
-        )
+        table::head_of("one block, taken and given back, nine of ten held", is_trial)
     );
     let mut table = Table::new(&["blocks", "ns, free list", "ns, search", "times"]);
     for num_blocks in NUM_BLOCKS {
@@ -191,10 +188,7 @@ fn tables_of_a_step(is_trial: bool) {
 fn prefixes(is_trial: bool) {
     println!(
         "{}",
-        table::head_of(
-            "a request is made, admitted, and gives back what it holds",
-            is_trial
-        )
+        table::head_of("a request is made, admitted, and gives back what it holds", is_trial)
     );
     let mut table = Table::new(&[
         "prompt",
@@ -234,9 +228,7 @@ fn publish(pages: &mut Pages, prompt: &[TokenId]) {
     let mut batch = Batch::default();
     put(&mut batch, id, 0, prompt.len());
     batch.tokens.copy_from_slice(prompt);
-    pages
-        .begin(&batch, &mut Vec::new())
-        .expect("it was promised");
+    pages.begin(&batch, &mut Vec::new()).expect("it was promised");
     pages.commit(&batch);
     pages.release(id);
 }

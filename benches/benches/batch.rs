@@ -20,11 +20,7 @@ fn main() {
     let Some(mut bench) = ladder::turn::take("batch") else {
         return;
     };
-    let models: &[&str] = if bench.is_trial {
-        &TRIAL_MODELS
-    } else {
-        &MODELS
-    };
+    let models: &[&str] = if bench.is_trial { &TRIAL_MODELS } else { &MODELS };
     for model in models {
         let subject = Subject::open(model);
         let largest = BATCH_SIZES[BATCH_SIZES.len() - 1];
@@ -41,9 +37,7 @@ fn shares(subject: &Subject, ragged: &RefCell<Ragged<'_>>, is_trial: bool) {
     println!("{}", table::head(subject, is_trial));
     let mut single = Single::new(subject, CONTEXT_LEN);
     single.chunk(CONTEXT_LEN - 1, 1);
-    let mut race =
-        table::race("batch", is_trial)
-            .entry_with_work("lesson 06", None, 1.0, move || single.pass());
+    let mut race = table::race("batch", is_trial).entry_with_work("lesson 06", None, 1.0, move || single.pass());
     for batch_size in BATCH_SIZES {
         let (x, work) = (Some(batch_size as f64), batch_size as f64);
         race = race.entry_with_work("lesson 08", x, work, move || {
@@ -52,9 +46,7 @@ fn shares(subject: &Subject, ragged: &RefCell<Ragged<'_>>, is_trial: bool) {
             ragged.pass()
         });
     }
-    let result = race
-        .run()
-        .expect("nothing is checked here; tests compare the logits");
+    let result = race.run().expect("nothing is checked here; tests compare the logits");
     let alone = result.entries.iter().find(|entry| entry.x == Some(1.0));
     let alone = alone.map_or(f64::NAN, |entry| entry.median);
     let mut table = Table::new(&[

@@ -41,11 +41,7 @@ fn main() {
     let Some(mut bench) = ladder::turn::take("decode") else {
         return;
     };
-    let models: &[&str] = if bench.is_trial {
-        &TRIAL_MODELS
-    } else {
-        &MODELS
-    };
+    let models: &[&str] = if bench.is_trial { &TRIAL_MODELS } else { &MODELS };
     for model in models {
         let subject = Subject::open(model);
         if !bench.is_list {
@@ -61,10 +57,7 @@ fn shares(subject: &Subject, is_trial: bool) {
     let passes = passes(subject);
     let longest = passes.iter().map(|pass| pass.num_cached + pass.rows).max();
     let longest = longest.unwrap_or(1);
-    let (mut single, mut ragged) = (
-        Single::new(subject, longest),
-        Ragged::new(subject, 1, longest),
-    );
+    let (mut single, mut ragged) = (Single::new(subject, longest), Ragged::new(subject, 1, longest));
     let mut table = Table::new(&[
         "tokens/s",
         "lesson 06",

@@ -64,15 +64,13 @@ fn limits_and_shares(weights: &RefCell<ColdWeights>, threads: usize) {
     for rows in ROWS {
         let result = race(weights, &pool, rows);
         let of = |name: &str| result.entry(name).map_or(0.0, |entry| entry.median);
-        let limit = peak
-            .min(bandwidth * 2.0 * multiply_adds(rows) / (4 * OUT_FEATURES * IN_FEATURES) as f64);
+        let limit = peak.min(bandwidth * 2.0 * multiply_adds(rows) / (4 * OUT_FEATURES * IN_FEATURES) as f64);
         let ours = of("packed");
         let company = |name: &str| match of(name) {
             0.0 => ["-".into(), "-".into()],
             speed => [format!("{speed:.1}"), format!("{:.2}", ours / speed)],
         };
-        let ([gemm, over_gemm], [ndarray, over_ndarray]) =
-            (company("gemm crate"), company("ndarray"));
+        let ([gemm, over_gemm], [ndarray, over_ndarray]) = (company("gemm crate"), company("ndarray"));
         table.row([
             rows.to_string(),
             format!("{ours:.1}"),
@@ -133,9 +131,7 @@ fn history(criterion: &mut Criterion, weights: &RefCell<ColdWeights>) {
     for rows in [1, 8, 128] {
         let x = random(rows * IN_FEATURES, 99);
         let mut out = vec![0.0; rows * OUT_FEATURES];
-        group.throughput(Throughput::Elements(
-            (rows * OUT_FEATURES * IN_FEATURES) as u64,
-        ));
+        group.throughput(Throughput::Elements((rows * OUT_FEATURES * IN_FEATURES) as u64));
         group.bench_function(BenchmarkId::new("packed", rows), |bencher| {
             bencher.iter(|| {
                 let mut weights = weights.borrow_mut();

@@ -70,13 +70,7 @@ fn settings(vocab_size: usize) -> Vec<(&'static str, CheckedParams)> {
         ),
         ("top-k 50, top-p 0.9", few.clone()),
         ("top-p 0.9", nucleus),
-        (
-            "min-p 0.05",
-            SamplingParams {
-                min_p: 0.05,
-                ..drawn
-            },
-        ),
+        ("min-p 0.05", SamplingParams { min_p: 0.05, ..drawn }),
         (
             "the same after penalties",
             SamplingParams {
@@ -127,9 +121,7 @@ impl Row {
 }
 
 /// The fast way, as a function for [`Row::choose`].
-fn by_sampler(
-    sampler: &mut Sampler,
-) -> impl FnMut(&CheckedParams, &[TokenId], &[TokenId], &mut [f32]) -> TokenId + '_ {
+fn by_sampler(sampler: &mut Sampler) -> impl FnMut(&CheckedParams, &[TokenId], &[TokenId], &mut [f32]) -> TokenId + '_ {
     |params, prompt, output, logits| {
         let sampled = sampler.sample(params, prompt, output, logits);
         sampled.expect("the logits are numbers").token
@@ -142,13 +134,7 @@ fn costs(vocab_size: usize, is_trial: bool) {
         grouped(vocab_size as u64)
     );
     println!("{}", table::head_of(&what, is_trial));
-    let mut table = Table::new(&[
-        "µs a token",
-        "lesson 09",
-        "full sort",
-        "times",
-        "times greedy",
-    ]);
+    let mut table = Table::new(&["µs a token", "lesson 09", "full sort", "times", "times greedy"]);
     let mut greedy_us = f64::NAN;
     for (name, params) in settings(vocab_size) {
         let row = RefCell::new(Row::new(made_up_logits(vocab_size, 1)));
@@ -159,11 +145,10 @@ fn costs(vocab_size: usize, is_trial: bool) {
                 row.borrow_mut().choose(params, by_sampler(&mut sampler))
             })
             .entry("full sort", None, move || {
-                row.borrow_mut()
-                    .choose(params, |params, prompt, output, logits| {
-                        let token = full_sort::sample(params, prompt, output, logits);
-                        token.expect("the logits are numbers")
-                    })
+                row.borrow_mut().choose(params, |params, prompt, output, logits| {
+                    let token = full_sort::sample(params, prompt, output, logits);
+                    token.expect("the logits are numbers")
+                })
             })
             .entry("greedy (08)", None, move || {
                 greedy(black_box(&row.borrow().logits)).expect("the logits are numbers")
@@ -183,10 +168,7 @@ fn costs(vocab_size: usize, is_trial: bool) {
             format!("{:.2}", fast / of("greedy (08)")),
         ]);
     }
-    println!(
-        "{table}greedy choice of lesson 08: {} µs",
-        table::micros(greedy_us)
-    );
+    println!("{table}greedy choice of lesson 08: {} µs", table::micros(greedy_us));
 }
 
 /// What choosing takes of a decode step. The logits are written over those of the pass, where the pass has left them: in the processor's cache.
@@ -205,8 +187,7 @@ fn shares(subject: &Subject, is_trial: bool) {
     ]);
     for (name, params) in settings(vocab_size) {
         for (kind, replace) in [("made up", Some(&made_up)), ("the model's own", None)] {
-            let [alone, eight] =
-                BATCH_SIZES.map(|rows| share(subject, &params, replace, rows, is_trial));
+            let [alone, eight] = BATCH_SIZES.map(|rows| share(subject, &params, replace, rows, is_trial));
             // Random weights know nothing, so every token is about as likely: the hardest case for whoever keeps the likeliest.
             let target = match subject.model.name == TARGET_MODEL && !is_trial {
                 true => table::target_below(alone.share(), 0.05, "< 5 %"),
@@ -240,13 +221,7 @@ impl Share {
 }
 
 /// Steps of `rows` rows: the pass, then a choice for each; medians of both.
-fn share(
-    subject: &Subject,
-    params: &CheckedParams,
-    replace: Option<&Vec<f32>>,
-    rows: usize,
-    is_trial: bool,
-) -> Share {
+fn share(subject: &Subject, params: &CheckedParams, replace: Option<&Vec<f32>>, rows: usize, is_trial: bool) -> Share {
     let mut ragged = Ragged::new(subject, rows, CONTEXT_LEN);
     ragged.rows(rows, CONTEXT_LEN);
     let (vocab_size, text) = (subject.model.config.llama.vocab_size, subject.tokens(TEXT));

@@ -47,9 +47,7 @@ fn decisions(is_trial: bool) {
             let (mut moment, mut earlier) = (Moment::new(crowd, policy), EarlierMoment::new(crowd));
             let result = race(is_trial)
                 .entry_timed("lesson 11", None, move || mean(count, || moment.decide().1))
-                .entry_timed("lesson 08", None, move || {
-                    mean(count, || earlier.decide().1)
-                })
+                .entry_timed("lesson 08", None, move || mean(count, || earlier.decide().1))
                 .run()
                 .expect("nothing is checked here; tests compare the batches");
             let of = |name: &str| result.entry(name).map_or(f64::NAN, |entry| entry.median);

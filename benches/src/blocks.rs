@@ -58,9 +58,7 @@ pub fn put(batch: &mut Batch, id: SeqId, first_position: usize, rows: usize) {
         wants_logits: true,
     });
     let positions = first_position..first_position + rows;
-    batch
-        .tokens
-        .extend(positions.clone().map(|p| TokenId(p as u32 % 1000)));
+    batch.tokens.extend(positions.clone().map(|p| TokenId(p as u32 % 1000)));
     batch.positions.extend(positions);
 }
 
@@ -74,9 +72,7 @@ mod tests {
         pages.check_invariants();
         let free: Vec<_> = pages.allocator().free_blocks().collect();
         assert_eq!(free.len(), 64, "all are free");
-        free.windows(2)
-            .filter(|pair| pair[1].0 == pair[0].0 + 1)
-            .count()
+        free.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1).count()
     }
 
     #[test]

@@ -42,11 +42,7 @@ impl ColdWeights {
             .iter()
             .map(|w| PackedMatrix::from_f32(w, out_features, in_features))
             .collect();
-        ColdWeights {
-            plain,
-            packed,
-            next: 0,
-        }
+        ColdWeights { plain, packed, next: 0 }
     }
 
     /// The number of the matrix whose turn it is.

@@ -95,13 +95,7 @@ impl<'a> Ragged<'a, PagedCache> {
 impl<'a, C: KvCache + Memory> Ragged<'a, C> {
     /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values, `chunk` positions at a time: what they
     /// say does not change the work.
-    pub fn over(
-        subject: &'a Subject,
-        cache: C,
-        num_sequences: usize,
-        capacity: usize,
-        chunk: usize,
-    ) -> Ragged<'a, C> {
+    pub fn over(subject: &'a Subject, cache: C, num_sequences: usize, capacity: usize, chunk: usize) -> Ragged<'a, C> {
         let config = &subject.model.config;
         let mut ragged = Ragged {
             subject,
@@ -183,10 +177,7 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
         let begun = self.cache.begin(&self.batch);
         begun.expect("there is room for all");
         let State {
-            qkv,
-            scores,
-            attended,
-            ..
+            qkv, scores, attended, ..
         } = &mut self.state;
         let (qkv, attended) = (&qkv[..rows * width], &mut attended[..rows * llama.q_size()]);
         for layer in 0..llama.num_layers {
@@ -288,17 +279,9 @@ mod tests {
         for (num_cached, rows) in [(0, 20), (13, 4), (19, 1)] {
             single.chunk(num_cached, rows);
             ragged.chunk(num_cached, rows);
-            assert_eq!(
-                single.pass(),
-                ragged.pass(),
-                "{rows} rows after {num_cached}"
-            );
+            assert_eq!(single.pass(), ragged.pass(), "{rows} rows after {num_cached}");
             // Again and again at the same positions.
-            assert_eq!(
-                single.pass(),
-                ragged.pass(),
-                "{rows} rows after {num_cached}, again"
-            );
+            assert_eq!(single.pass(), ragged.pass(), "{rows} rows after {num_cached}, again");
         }
     }
 }

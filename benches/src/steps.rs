@@ -8,8 +8,7 @@ use continuous_batching::{Delivery, Event, Memory, Request, SeqId};
 use paged_cache::Pages;
 use scheduling::entry::Entry;
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing,
-    ShortestPrompt,
+    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
 };
 use scheduling::queues::Queues;
 use scheduling::simulate::{NumbersEngine, Setup, engine};
@@ -135,8 +134,7 @@ impl Moment {
         queues.running.extend_from_slice(&self.running);
         let mut memory = SwapSpace::new(self.pages.clone(), 0);
         let begun = Instant::now();
-        self.scheduler
-            .schedule(NOW, &mut queues, &mut memory, &mut self.batch);
+        self.scheduler.schedule(NOW, &mut queues, &mut memory, &mut self.batch);
         let took = begun.elapsed();
         (self.batch.clone(), took)
     }
@@ -275,10 +273,7 @@ mod tests {
             assert_eq!(moment.decide().0, batch);
         }
         let batch = Moment::new(Crowd::DECODE, Box::new(Fcfs)).decide().0;
-        assert_eq!(
-            (batch.sequences.len(), batch.num_rows()),
-            (RUNNING, RUNNING)
-        );
+        assert_eq!((batch.sequences.len(), batch.num_rows()), (RUNNING, RUNNING));
         let batch = EarlierMoment::new(Crowd::MIX).decide().0;
         assert_eq!(batch.sequences.len(), RUNNING);
     }

@@ -32,11 +32,7 @@ impl Subject {
             flops_per_second: probe::peak_flops(&pool),
             bytes_per_second: probe::read_bandwidth(&pool, weight_bytes),
         };
-        Subject {
-            model,
-            pool,
-            limits,
-        }
+        Subject { model, pool, limits }
     }
 
     /// The longest context of the model, `wanted` at most.

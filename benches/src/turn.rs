@@ -4,14 +4,7 @@ use criterion::Criterion;
 use std::process::{Command, exit};
 
 /// The benches. A word that begins with one of these names is for that bench alone.
-const BENCHES: [&str; 6] = [
-    "matmul",
-    "decode",
-    "batch",
-    "sampler",
-    "allocator",
-    "schedule",
-];
+const BENCHES: [&str; 6] = ["matmul", "decode", "batch", "sampler", "allocator", "schedule"];
 
 /// Criterion's flags that are followed by a value.
 const WITH_VALUE: [&str; 17] = [
@@ -133,14 +126,8 @@ mod tests {
 
     #[test]
     fn two_names_select_two_benches() {
-        assert_eq!(
-            turn_of("decode", "decode batch --bench"),
-            again("--bench decode")
-        );
-        assert_eq!(
-            turn_of("batch", "decode batch --bench"),
-            again("--bench batch")
-        );
+        assert_eq!(turn_of("decode", "decode batch --bench"), again("--bench decode"));
+        assert_eq!(turn_of("batch", "decode batch --bench"), again("--bench batch"));
         assert_eq!(turn_of("matmul", "decode batch --bench"), Turn::Skip);
     }
 
@@ -151,19 +138,13 @@ mod tests {
             let turn = turn_of(name, "sampler allocator schedule --bench");
             assert_eq!(turn, again(&flags_and_name));
         }
-        assert_eq!(
-            turn_of("decode", "sampler allocator schedule --bench"),
-            Turn::Skip
-        );
+        assert_eq!(turn_of("decode", "sampler allocator schedule --bench"), Turn::Skip);
     }
 
     #[test]
     fn other_words_are_filters_for_all_and_values_are_no_words() {
         assert_eq!(turn_of("matmul", "135m"), Turn::Run);
-        assert_eq!(
-            turn_of("batch", "batch/1 batch/8"),
-            again("batch/1|batch/8")
-        );
+        assert_eq!(turn_of("batch", "batch/1 batch/8"), again("batch/1|batch/8"));
         assert_eq!(turn_of("batch", "--save-baseline decode"), Turn::Run);
         assert_eq!(turn_of("batch", "--test decode"), Turn::Skip);
     }

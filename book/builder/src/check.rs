@@ -44,7 +44,9 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
         }
         for (element, target) in &page.loads {
             if is_outside(target) {
-                problems.add(format!("{shown}: <{element}> would load {target:?} from outside; the book works offline"));
+                problems.add(format!(
+                    "{shown}: <{element}> would load {target:?} from outside; the book works offline"
+                ));
             } else {
                 count += 1;
                 follow(file, target, &pages, out, &shown, problems);
@@ -65,10 +67,7 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
             || text.contains("url('http")
             || text.contains("@import")
         {
-            problems.add(format!(
-                "{}: a style would load something from outside",
-                file.display()
-            ));
+            problems.add(format!("{}: a style would load something from outside", file.display()));
         }
     }
     (pages.len(), count)
@@ -93,14 +92,7 @@ fn is_outside(target: &str) -> bool {
 }
 
 /// `target` as linked from `file`: does the file exist, and does it have the id?
-fn follow(
-    file: &Path,
-    target: &str,
-    pages: &BTreeMap<PathBuf, Page>,
-    out: &Path,
-    shown: &str,
-    problems: &Problems,
-) {
+fn follow(file: &Path, target: &str, pages: &BTreeMap<PathBuf, Page>, out: &Path, shown: &str, problems: &Problems) {
     let (path, fragment) = target.split_once('#').unwrap_or((target, ""));
     let path = path.split('?').next().unwrap_or_default();
     if path.starts_with('/') {
@@ -121,11 +113,7 @@ fn follow(
             ""
         };
         problems.add(format!("{shown}: {target:?} leads nowhere{hint}"));
-    } else if !fragment.is_empty()
-        && !pages
-            .get(&to)
-            .is_some_and(|page| page.ids.contains(&decoded(fragment)))
-    {
+    } else if !fragment.is_empty() && !pages.get(&to).is_some_and(|page| page.ids.contains(&decoded(fragment))) {
         problems.add(format!(
             "{shown}: {target:?}: the page has no heading or id {fragment:?}"
         ));
@@ -149,9 +137,7 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let hex = after
-            .get(..2)
-            .and_then(|pair| std::str::from_utf8(pair).ok());
+        let hex = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
         let value = hex
             .filter(|_| byte == b'%')
             .and_then(|pair| u8::from_str_radix(pair, 16).ok());
@@ -178,10 +164,7 @@ mod tests {
     #[track_caller]
     fn refused(html: &str, word: &str) {
         let said = said(html);
-        assert!(
-            said.starts_with("deep/page.html: ") && said.contains(word),
-            "{said}"
-        );
+        assert!(said.starts_with("deep/page.html: ") && said.contains(word), "{said}");
     }
 
     #[test]
@@ -203,18 +186,9 @@ mod tests {
 
     #[test]
     fn nothing_is_loaded_from_outside() {
-        refused(
-            "<script src=\"https://example.org/x.js\"></script>",
-            "from outside",
-        );
-        refused(
-            "<link rel=\"stylesheet\" href=\"//example.org/x.css\">",
-            "from outside",
-        );
-        refused(
-            "<img srcset=\"https://example.org/x.png 2x\">",
-            "from outside",
-        );
+        refused("<script src=\"https://example.org/x.js\"></script>", "from outside");
+        refused("<link rel=\"stylesheet\" href=\"//example.org/x.css\">", "from outside");
+        refused("<img srcset=\"https://example.org/x.png 2x\">", "from outside");
         assert_eq!(said("<script>let a = '<img src=\"x.png\">';</script>"), "");
     }
 }

@@ -40,11 +40,7 @@ struct Measured {
 pub fn of_lesson(book: &Workbook, number: &str) -> Result<String, String> {
     let lesson = book.lesson(number)?;
     let document = read(book, lesson)?;
-    let rows: Result<String, String> = document
-        .claims
-        .iter()
-        .map(|claim| row(claim, None))
-        .collect();
+    let rows: Result<String, String> = document.claims.iter().map(|claim| row(claim, None)).collect();
     Ok(format!(
         "{}{}</tbody></table></div>\n\n{}\n",
         head(false),
@@ -56,17 +52,13 @@ pub fn of_lesson(book: &Workbook, number: &str) -> Result<String, String> {
 /// The claims of all lessons that have a chapter. Each links to it.
 pub fn all(book: &Workbook, to_root: &str) -> Result<String, String> {
     let (mut out, mut places, mut counts) = (head(true), Vec::new(), [0usize; 4]);
-    let has_chapter =
-        |lesson: &&Lesson| (book.root.join(format!("book/src/{}.md", lesson.folder))).exists();
+    let has_chapter = |lesson: &&Lesson| (book.root.join(format!("book/src/{}.md", lesson.folder))).exists();
     for lesson in book.lessons.values().filter(has_chapter) {
         let document = read(book, lesson)?;
         for claim in &document.claims {
             let link = format!("{to_root}{}.md", lesson.folder);
             out += &row(claim, Some((&lesson.number, &link)))?;
-            counts[VERDICTS
-                .iter()
-                .position(|(key, _)| *key == claim.verdict)
-                .unwrap_or(3)] += 1;
+            counts[VERDICTS.iter().position(|(key, _)| *key == claim.verdict).unwrap_or(3)] += 1;
         }
         let place = measured_on(&document);
         if !places.contains(&place) {
@@ -101,12 +93,7 @@ fn head(with_lesson: bool) -> String {
 
 fn row(claim: &Claim, lesson: Option<(&str, &str)>) -> Result<String, String> {
     let found = VERDICTS.iter().find(|(key, _)| *key == claim.verdict);
-    let (key, word) = found.ok_or_else(|| {
-        format!(
-            "claim {} has the unknown verdict {:?}",
-            claim.id, claim.verdict
-        )
-    })?;
+    let (key, word) = found.ok_or_else(|| format!("claim {} has the unknown verdict {:?}", claim.id, claim.verdict))?;
     let note = if claim.note.is_empty() {
         String::new()
     } else {
@@ -139,10 +126,7 @@ fn measured_on(document: &Document) -> String {
 }
 
 fn read(book: &Workbook, lesson: &Lesson) -> Result<Document, String> {
-    let shown = format!(
-        "lessons/{}/results/lesson{}.json",
-        lesson.folder, lesson.number
-    );
+    let shown = format!("lessons/{}/results/lesson{}.json", lesson.folder, lesson.number);
     serde_json::from_str(&book.text(&shown)?).map_err(|error| format!("{shown}: {error}"))
 }
 

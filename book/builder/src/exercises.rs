@@ -8,10 +8,7 @@ use crate::workbook::{Exercise, Workbook};
 pub fn table(book: &Workbook, number: &str) -> Result<String, String> {
     let lesson = book.lesson(number)?;
     if lesson.course.exercises.is_empty() {
-        return Err(format!(
-            "lessons/{}/course.toml has no exercises",
-            lesson.folder
-        ));
+        return Err(format!("lessons/{}/course.toml has no exercises", lesson.folder));
     }
     let mut out = "<div class=\"table-wrapper\"><table class=\"exercises\"><thead><tr><th>no.</th><th>exercise</th><th>kind</th><th>minutes</th><th>difficulty</th><th>command</th></tr></thead><tbody>"
         .to_owned();
@@ -24,11 +21,7 @@ pub fn table(book: &Workbook, number: &str) -> Result<String, String> {
                 escape(exercise.function_name())
             ),
         };
-        let extra = if exercise.core {
-            ""
-        } else {
-            " <small>(extra)</small>"
-        };
+        let extra = if exercise.core { "" } else { " <small>(extra)</small>" };
         out += &format!(
             "<tr><td><a href=\"#{}\">{}</a></td><td>{}{extra}{place}</td><td>{}</td><td>{}</td><td>{}</td><td><code>cargo course check {}</code></td></tr>",
             exercise.fragment(),
@@ -59,16 +52,10 @@ pub fn heading(book: &Workbook, id: &str) -> Result<String, String> {
         2 => "difficulty 2 of 3",
         3 => "difficulty 3 of 3",
         other => {
-            return Err(format!(
-                "exercise {id} has difficulty {other}; there are 1, 2 and 3"
-            ));
+            return Err(format!("exercise {id} has difficulty {other}; there are 1, 2 and 3"));
         }
     };
-    let extra = if exercise.core {
-        ""
-    } else {
-        "<span>extra</span>"
-    };
+    let extra = if exercise.core { "" } else { "<span>extra</span>" };
     let mut facts = format!(
         "<span>{word}</span><span>{} minutes</span><span>{level}</span>{extra}",
         exercise.minutes
@@ -81,9 +68,7 @@ pub fn heading(book: &Workbook, id: &str) -> Result<String, String> {
             escape(exercise.function_name())
         );
     }
-    facts += &format!(
-        "<span><span class=\"word\">check</span> <code>cargo course check {id}</code></span>"
-    );
+    facts += &format!("<span><span class=\"word\">check</span> <code>cargo course check {id}</code></span>");
     let mut out = format!(
         "### {} · {} {{#{}}}\n\n<div class=\"exercise-facts\">{facts}</div>\n\n",
         exercise.id,

@@ -182,10 +182,7 @@ mod tests {
 
     #[test]
     fn an_escaped_placeholder_is_shown() {
-        assert_eq!(
-            filled("`\\{{#key 05.1}}`\n"),
-            ("`{{#key 05.1}}`\n".to_owned(), vec![])
-        );
+        assert_eq!(filled("`\\{{#key 05.1}}`\n"), ("`{{#key 05.1}}`\n".to_owned(), vec![]));
     }
 
     #[test]
@@ -207,9 +204,6 @@ mod tests {
     #[test]
     fn an_open_fence_is_an_error() {
         let (_, problems) = filled("```rust\nlet x = 1;\n");
-        assert_eq!(
-            problems,
-            ["book/src/teaching/x.md: a code fence is not closed"]
-        );
+        assert_eq!(problems, ["book/src/teaching/x.md: a code fence is not closed"]);
     }
 }

@@ -64,10 +64,7 @@ pub fn themes(page: &str) -> Option<String> {
     let kept: Vec<&str> = page.lines().filter(|line| !dropped(line)).collect();
     let found = page.lines().count() - kept.len();
     let kept = kept.join("\n") + "\n";
-    let renamed = kept.replace(
-        "id=\"mdbook-theme-navy\">Navy<",
-        "id=\"mdbook-theme-navy\">Dark<",
-    );
+    let renamed = kept.replace("id=\"mdbook-theme-navy\">Navy<", "id=\"mdbook-theme-navy\">Dark<");
     (found == DROPPED.len() && renamed != kept).then_some(renamed)
 }
 
@@ -77,9 +74,7 @@ mod tests {
 
     #[test]
     fn two_themes_and_auto_are_left() {
-        let button = |id: &str, name: &str| {
-            format!("<li><button id=\"mdbook-theme-{id}\">{name}</button></li>\n")
-        };
+        let button = |id: &str, name: &str| format!("<li><button id=\"mdbook-theme-{id}\">{name}</button></li>\n");
         let menu: String = [
             ("default_theme", "Auto"),
             ("light", "Light"),
@@ -90,8 +85,7 @@ mod tests {
         ]
         .map(|(id, name)| button(id, name))
         .concat();
-        let expected =
-            button("default_theme", "Auto") + &button("light", "Light") + &button("navy", "Dark");
+        let expected = button("default_theme", "Auto") + &button("light", "Light") + &button("navy", "Dark");
         assert_eq!(themes(&menu), Some(expected));
         assert_eq!(themes("<p>no menu</p>\n"), None);
     }

@@ -74,8 +74,7 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<(PathBuf, PathBu
             _ => return Err(USAGE.to_owned()),
         }
     }
-    let root =
-        std::path::absolute(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+    let root = std::path::absolute(&root).map_err(|error| format!("{}: {error}", root.display()))?;
     let out = out.unwrap_or_else(|| root.join("target/book"));
     let out = std::path::absolute(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     Ok((root, out))

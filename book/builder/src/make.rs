@@ -68,13 +68,9 @@ fn every_page_is_listed(book: &MDBook, src: &Path, problems: &Problems) {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = path.strip_prefix(src).unwrap_or(&path).to_owned();
-            let is_page =
-                path.extension().is_some_and(|ext| ext == "md") && name != Path::new("SUMMARY.md");
+            let is_page = path.extension().is_some_and(|ext| ext == "md") && name != Path::new("SUMMARY.md");
             if is_page && !listed.contains(&name) {
-                problems.add(format!(
-                    "book/src/{}: SUMMARY.md does not list it",
-                    name.display()
-                ));
+                problems.add(format!("book/src/{}: SUMMARY.md does not list it", name.display()));
             }
         }
     }
@@ -88,18 +84,14 @@ fn cut_themes(folder: &Path, problems: &Problems) -> anyhow::Result<()> {
             continue;
         }
         // toc.html is the bare table of contents, for readers without scripts.
-        let is_page =
-            path.extension().is_some_and(|ext| ext == "html") && !path.ends_with("toc.html");
+        let is_page = path.extension().is_some_and(|ext| ext == "html") && !path.ends_with("toc.html");
         if !is_page {
             continue;
         }
         let text = std::fs::read_to_string(&path)?;
         match finish::themes(&text) {
             Some(text) => std::fs::write(&path, text)?,
-            None => problems.add(format!(
-                "{}: the menu of themes is not where it was",
-                path.display()
-            )),
+            None => problems.add(format!("{}: the menu of themes is not where it was", path.display())),
         }
     }
     Ok(())

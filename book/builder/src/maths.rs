@@ -24,18 +24,14 @@ pub fn render(text: &str, page: &str, problems: &Problems) -> String {
             Event::DisplayMath(formula) => (formula, DisplayMode::Block),
             Event::Html(html) | Event::InlineHtml(html) if html.matches('$').count() > 1 => {
                 let html = html.trim();
-                problems.add(format!(
-                    "{page}: a formula inside HTML is not rendered: {html}"
-                ));
+                problems.add(format!("{page}: a formula inside HTML is not rendered: {html}"));
                 continue;
             }
             Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock) => {
                 in_code = !in_code;
                 continue;
             }
-            Event::Text(words)
-                if !in_code && words.contains('$') && !text[..range.start].ends_with('\\') =>
-            {
+            Event::Text(words) if !in_code && words.contains('$') && !text[..range.start].ends_with('\\') => {
                 problems.add(format!(
                     "{page}: a dollar sign that is no formula: {:?}; write \\$",
                     &*words
@@ -135,10 +131,7 @@ mod tests {
     #[test]
     fn formulas_are_markup_that_markdown_leaves_alone() {
         let out = rendered("a $x_i * y_{i+1}$ b\n");
-        assert!(
-            out.starts_with("a <math") && out.ends_with("</math> b\n"),
-            "{out}"
-        );
+        assert!(out.starts_with("a <math") && out.ends_with("</math> b\n"), "{out}");
         let text: String = out
             .split('<')
             .filter_map(|part| part.split_once('>'))
@@ -160,11 +153,7 @@ mod tests {
     fn a_wrong_formula_is_a_problem() {
         let problems = Problems::default();
         render("$\\frac{1}{$\n", "x.md", &problems);
-        assert!(
-            problems.list()[0].contains("is no formula"),
-            "{:?}",
-            problems.list()
-        );
+        assert!(problems.list()[0].contains("is no formula"), "{:?}", problems.list());
         render("$\\nosuchcommand$\n", "x.md", &problems);
         assert_eq!(problems.list().len(), 2, "{:?}", problems.list());
     }
@@ -177,10 +166,6 @@ mod tests {
             "x.md",
             &problems,
         );
-        assert!(
-            problems.list()[0].contains("inside HTML"),
-            "{:?}",
-            problems.list()
-        );
+        assert!(problems.list()[0].contains("inside HTML"), "{:?}", problems.list());
     }
 }

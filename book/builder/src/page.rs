@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{
-    BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
+use html5ever::tokenizer::{BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 
 /// A page as the check sees it.
 #[derive(Debug, Default)]
@@ -57,12 +55,12 @@ impl TokenSink for Collector {
                 ("href" | "xlink:href", "use" | "image" | "lineargradient" | "pattern") => {
                     page.loads.push((name.clone(), value))
                 }
-                ("href", "link" | "base") | ("src" | "poster" | "data", _) => {
-                    page.loads.push((name.clone(), value))
-                }
-                ("srcset", _) => page.loads.extend(value.split(',').filter_map(|part| {
-                    Some((name.clone(), part.split_whitespace().next()?.to_owned()))
-                })),
+                ("href", "link" | "base") | ("src" | "poster" | "data", _) => page.loads.push((name.clone(), value)),
+                ("srcset", _) => page.loads.extend(
+                    value
+                        .split(',')
+                        .filter_map(|part| Some((name.clone(), part.split_whitespace().next()?.to_owned()))),
+                ),
                 ("style", _) if value.contains("url(") && !value.contains("url(#") => {
                     page.loads.push((name.clone(), value))
                 }

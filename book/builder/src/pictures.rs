@@ -39,9 +39,7 @@ pub fn here(book: &Workbook, number: Option<&str>) -> Result<String, String> {
             .ok_or("book/drawings/here.svg: data-lessons is not closed")?;
         let of_stage: Vec<&str> = lessons.split_whitespace().collect();
         let is_now = number.is_some_and(|number| of_stage.contains(&number));
-        let is_built = of_stage
-            .iter()
-            .any(|number| book.lessons.contains_key(*number));
+        let is_built = of_stage.iter().any(|number| book.lessons.contains_key(*number));
         let word = if is_now {
             "now"
         } else if is_built || of_stage.is_empty() {
@@ -50,13 +48,7 @@ pub fn here(book: &Workbook, number: Option<&str>) -> Result<String, String> {
             "later"
         };
         if is_now && let Some(name) = between(rest, "<text", "</text>") {
-            names.push(
-                name.rsplit('>')
-                    .next()
-                    .unwrap_or_default()
-                    .trim()
-                    .to_owned(),
-            );
+            names.push(name.rsplit('>').next().unwrap_or_default().trim().to_owned());
         }
         out += &format!("class=\"stage {word}\"{rest}");
     }
@@ -94,9 +86,7 @@ pub fn drawing(book: &Workbook, name: &str, alt: &str) -> Result<String, String>
     let width = drawing_rules(&svg).map_err(|said| format!("{shown}: {said}"))?;
     let narrow = if width <= 420.0 { " narrow" } else { "" };
     let svg = inline(&svg, name, alt, &shown)?;
-    Ok(format!(
-        "<figure class=\"drawing{narrow}\"><div>{svg}</div></figure>\n"
-    ))
+    Ok(format!("<figure class=\"drawing{narrow}\"><div>{svg}</div></figure>\n"))
 }
 
 /// A recorded chart, in the colours of the theme when it has few colours, on its own paper when it is a picture.
@@ -106,10 +96,7 @@ pub fn chart(book: &Workbook, number: &str, name: &str, alt: &str) -> Result<Str
     let mut svg = book.text(&shown)?;
     if colours(&svg).len() <= 24 {
         for (colour, variable) in CHART_COLOURS {
-            svg = svg.replace(
-                &format!("\"{colour}\""),
-                &format!("\"var(--c-{variable},{colour})\""),
-            );
+            svg = svg.replace(&format!("\"{colour}\""), &format!("\"var(--c-{variable},{colour})\""));
         }
     }
     let svg = inline(&svg, &format!("chart-{name}"), alt, &shown)?;

@@ -9,9 +9,7 @@ pub fn parse(inside: &str) -> Result<(String, Vec<String>), String> {
     let mut rest = inside.trim();
     while !rest.is_empty() {
         let (word, after) = if let Some(quoted) = rest.strip_prefix('"') {
-            quoted
-                .split_once('"')
-                .ok_or("a quotation mark is not closed")?
+            quoted.split_once('"').ok_or("a quotation mark is not closed")?
         } else {
             rest.split_once(char::is_whitespace).unwrap_or((rest, ""))
         };
@@ -25,13 +23,7 @@ pub fn parse(inside: &str) -> Result<(String, Vec<String>), String> {
 }
 
 /// What replaces the placeholder. Blocks need a line of their own (`alone`), includes a code fence around them.
-pub fn one(
-    name: &str,
-    arguments: &[String],
-    page: &Page,
-    in_code: bool,
-    alone: bool,
-) -> Result<String, String> {
+pub fn one(name: &str, arguments: &[String], page: &Page, in_code: bool, alone: bool) -> Result<String, String> {
     let given: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if name == "include" {
         return match (given.as_slice(), in_code && alone) {
@@ -78,9 +70,7 @@ pub fn one(
         )),
     }?;
     if !alone {
-        return Err(format!(
-            "{{{{#{name}}}}} stands alone on a line, at its beginning"
-        ));
+        return Err(format!("{{{{#{name}}}}} stands alone on a line, at its beginning"));
     }
     Ok(format!("\n{}\n", block.trim_end()))
 }
@@ -92,10 +82,7 @@ fn include(what: &str, page: &Page) -> Result<String, String> {
     };
     let (path, shown) = page.file(name);
     match anchor {
-        Some(anchor)
-            if anchor.is_empty()
-                || anchor.starts_with(|c: char| c.is_ascii_digit() || c == ':') =>
-        {
+        Some(anchor) if anchor.is_empty() || anchor.starts_with(|c: char| c.is_ascii_digit() || c == ':') => {
             Err("include by an anchor: line numbers are wrong after the next change".to_owned())
         }
         Some(anchor) => source::region(&path, &shown, anchor),
@@ -112,10 +99,7 @@ mod tests {
         let (name, arguments) = parse("chart 05 rows \"two words\"").expect("it is well formed");
         assert_eq!(
             (name.as_str(), arguments),
-            (
-                "chart",
-                vec!["05".into(), "rows".into(), "two words".into()]
-            )
+            ("chart", vec!["05".into(), "rows".into(), "two words".into()])
         );
     }
 }

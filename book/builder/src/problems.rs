@@ -16,10 +16,7 @@ impl Problems {
     /// Adds a problem, once.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
-        let mut list = self
-            .0
-            .lock()
-            .expect("nothing panics while it holds the list");
+        let mut list = self.0.lock().expect("nothing panics while it holds the list");
         if !list.contains(&text) {
             list.push(text);
         }
@@ -27,10 +24,7 @@ impl Problems {
 
     /// All of them, in the order in which they were found.
     pub fn list(&self) -> Vec<String> {
-        self.0
-            .lock()
-            .expect("nothing panics while it holds the list")
-            .clone()
+        self.0.lock().expect("nothing panics while it holds the list").clone()
     }
 
     /// Whether there are none.

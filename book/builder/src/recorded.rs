@@ -44,14 +44,8 @@ pub fn evaluation_table(book: &Workbook) -> Result<String, String> {
         cell("nats_per_token.literature:.3")?,
     );
     out += &format!("| **model** | **{stories}** | **{literature}** |\n");
-    out += &format!(
-        "| entropy bound | {} | unknown |\n",
-        cell("entropy_bound:.3")?
-    );
-    for (name, key) in [
-        ("perplexity", "perplexity"),
-        ("bits per byte", "bits_per_byte"),
-    ] {
+    out += &format!("| entropy bound | {} | unknown |\n", cell("entropy_bound:.3")?);
+    for (name, key) in [("perplexity", "perplexity"), ("bits per byte", "bits_per_byte")] {
         let (stories, literature) = (
             cell(&format!("{key}.stories:.3"))?,
             cell(&format!("{key}.literature:.3"))?,
@@ -72,15 +66,10 @@ fn look_up(json: &Value, asked: &str) -> Result<String, String> {
     };
     let mut at = json;
     for part in key.split('.') {
-        at = step(at, part)
-            .ok_or_else(|| format!("there is no {part:?} in {key:?}; there is {}", known(at)))?;
+        at = step(at, part).ok_or_else(|| format!("there is no {part:?} in {key:?}; there is {}", known(at)))?;
     }
     match at {
-        Value::Number(number) => shown(
-            number.as_f64().unwrap_or(f64::NAN),
-            &number.to_string(),
-            form,
-        ),
+        Value::Number(number) => shown(number.as_f64().unwrap_or(f64::NAN), &number.to_string(), form),
         Value::String(text) if form.is_empty() => Ok(escape(text)),
         _ => Err(format!("{key:?} is not a number; there is {}", known(at))),
     }
@@ -126,9 +115,7 @@ fn shown(value: f64, exact: &str, form: &str) -> Result<String, String> {
         "%0" => format!("{:.0} %", 100.0 * value),
         "," => thousands(value),
         form => {
-            let decimals: usize = form[1..]
-                .parse()
-                .map_err(|_| format!("{form:?} is not a form"))?;
+            let decimals: usize = form[1..].parse().map_err(|_| format!("{form:?} is not a form"))?;
             format!("{value:.decimals$}")
         }
     };
@@ -176,8 +163,6 @@ mod tests {
             found("a.c"),
             Err("there is no \"c\" in \"a.c\"; there is b, n, w".to_owned())
         );
-        assert!(
-            found("a").is_err() && found("claims.G2.measured").is_err() && found("a.w:.2").is_err()
-        );
+        assert!(found("a").is_err() && found("claims.G2.measured").is_err() && found("a.w:.2").is_err());
     }
 }

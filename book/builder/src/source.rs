@@ -59,10 +59,7 @@ pub fn mended(path: &Path, shown: &str, anchor: &str) -> Result<Option<String>, 
             in_fault = false;
         } else if let Some(faulty) = mark.strip_prefix("//~ |") {
             signs.push('-');
-            kept.push(format!(
-                "{indent}{}",
-                faulty.strip_prefix(' ').unwrap_or(faulty)
-            ));
+            kept.push(format!("{indent}{}", faulty.strip_prefix(' ').unwrap_or(faulty)));
         } else if begin_mark(line).is_none() && end_mark(line).is_none() {
             signs.push(if in_fault { '+' } else { ' ' });
             kept.push((*line).to_owned());
@@ -136,16 +133,9 @@ fn mark<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 
 /// Drops marks and blank borders, and the indentation that all lines share.
 fn clean(lines: &[&str]) -> Option<String> {
-    let is_mark = |line: &&str| {
-        begin_mark(line).is_some()
-            || end_mark(line).is_some()
-            || line.trim_start().starts_with("//~")
-    };
-    let kept: Vec<&str> = lines
-        .iter()
-        .copied()
-        .filter(|line| !is_mark(line))
-        .collect();
+    let is_mark =
+        |line: &&str| begin_mark(line).is_some() || end_mark(line).is_some() || line.trim_start().starts_with("//~");
+    let kept: Vec<&str> = lines.iter().copied().filter(|line| !is_mark(line)).collect();
     let is_text = |line: &str| !line.trim().is_empty();
     let first = kept.iter().position(|line| is_text(line))?;
     let last = kept.iter().rposition(|line| is_text(line))?;
@@ -155,9 +145,7 @@ fn clean(lines: &[&str]) -> Option<String> {
         .filter(|line| is_text(line))
         .map(|line| line.len() - line.trim_start().len());
     let indent = indents.min().unwrap_or(0);
-    let cut = kept
-        .iter()
-        .map(|line| line.get(indent..).unwrap_or("").trim_end());
+    let cut = kept.iter().map(|line| line.get(indent..).unwrap_or("").trim_end());
     Some(cut.collect::<Vec<_>>().join("\n"))
 }
 
@@ -217,10 +205,7 @@ fn asked_too() {
         let inner = with_file(|path| region(path, "x.rs", "inner"));
         assert_eq!(inner.as_deref(), Ok("one();\n\ntwo();"));
         let outer = with_file(|path| region(path, "x.rs", "outer"));
-        assert_eq!(
-            outer.as_deref(),
-            Ok("fn given() {\n    one();\n\n    two();\n}")
-        );
+        assert_eq!(outer.as_deref(), Ok("fn given() {\n    one();\n\n    two();\n}"));
     }
 
     #[test]
@@ -252,10 +237,7 @@ fn asked_too() {
     #[test]
     fn a_mended_body_shows_both() {
         let both = with_file(|path| mended(path, "x.rs", "ex_05_1"));
-        assert_eq!(
-            both,
-            Ok(Some("- wrong();\n+ right();\n  more();".to_owned()))
-        );
+        assert_eq!(both, Ok(Some("- wrong();\n+ right();\n  more();".to_owned())));
         assert_eq!(with_file(|path| mended(path, "x.rs", "ex_05_2")), Ok(None));
     }
 }

@@ -20,17 +20,10 @@ pub fn inline(svg: &str, name: &str, label: &str, shown: &str) -> Result<String,
         rest = rest[at..].split_once("-->").map_or("", |(_, after)| after);
     }
     text += rest;
-    let start = text
-        .find("<svg")
-        .ok_or_else(|| format!("{shown}: there is no <svg>"))?;
-    let mut text = text[start..]
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let start = text.find("<svg").ok_or_else(|| format!("{shown}: there is no <svg>"))?;
+    let mut text = text[start..].split_whitespace().collect::<Vec<_>>().join(" ");
     if !text.contains("viewBox=") || !text.contains("role=\"img\"") || !text.contains("<title>") {
-        return Err(format!(
-            "{shown}: it needs viewBox, role=\"img\" and <title>"
-        ));
+        return Err(format!("{shown}: it needs viewBox, role=\"img\" and <title>"));
     }
     for id in ids(&text) {
         for (from, to) in [
@@ -62,10 +55,7 @@ pub fn colours(svg: &str) -> BTreeSet<&str> {
 /// What makes a drawing readable in both themes; gives the width of its viewBox.
 pub fn drawing_rules(svg: &str) -> Result<f64, String> {
     let view = between(svg, "viewBox=\"", "\"").ok_or("it has no viewBox")?;
-    let numbers: Vec<f64> = view
-        .split_whitespace()
-        .filter_map(|word| word.parse().ok())
-        .collect();
+    let numbers: Vec<f64> = view.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [_, _, width, _] = numbers.as_slice() else {
         return Err(format!("viewBox {view:?} is not four numbers"));
     };
@@ -98,9 +88,7 @@ pub fn drawing_rules(svg: &str) -> Result<f64, String> {
         .and_then(|part| part.split('>').next())
         .unwrap_or_default();
     if opening.contains(" width=") || opening.contains(" height=") {
-        return Err(
-            "the <svg> has a width or height; only viewBox, so that it fits the page".to_owned(),
-        );
+        return Err("the <svg> has a width or height; only viewBox, so that it fits the page".to_owned());
     }
     Ok(*width)
 }
@@ -115,10 +103,7 @@ mod tests {
     #[test]
     fn an_inline_picture_is_one_line_with_ids_of_its_own() {
         let out = inline(GOOD, "a", "b \"c\"", "x.svg").expect("it is well formed");
-        assert!(
-            out.starts_with("<svg aria-label=\"b &quot;c&quot;\" viewBox"),
-            "{out}"
-        );
+        assert!(out.starts_with("<svg aria-label=\"b &quot;c&quot;\" viewBox"), "{out}");
         assert!(
             !out.contains('\n') && out.contains(" id=\"a-arrow\"") && out.contains("url(#a-arrow)"),
             "{out}"
@@ -134,11 +119,7 @@ mod tests {
     #[test]
     fn drawings_follow_the_theme_and_can_be_read() {
         assert_eq!(drawing_rules(GOOD), Ok(700.0));
-        refused(
-            "fill=\"none\"",
-            "fill=\"#fff\"",
-            "does not follow the theme",
-        );
+        refused("fill=\"none\"", "fill=\"#fff\"", "does not follow the theme");
         refused(
             "stroke=\"var(--d-ink,#1f2933)\"",
             "stroke=\"black\"",
@@ -146,10 +127,6 @@ mod tests {
         );
         refused("0 0 700 90", "0 0 800 90", "under 12 px");
         refused("font-size=\"12\"", "font-size=\"11\"", "under 12 px");
-        refused(
-            "role=\"img\"",
-            "role=\"img\" width=\"700\"",
-            "width or height",
-        );
+        refused("role=\"img\"", "role=\"img\" width=\"700\"", "width or height");
     }
 }

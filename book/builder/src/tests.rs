@@ -10,17 +10,13 @@ const COURSE: &str = "title = \"Small\"\n[minutes]\nread = 5\nrun = 1\ncore = 3\
 /// A workbook with one lesson and a book of two pages, built with the real settings and theme.
 fn built(page: &str) -> (Result<Made, Vec<String>>, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (root, real) = (
-        folder.path(),
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
-    );
+    let (root, real) = (folder.path(), Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     let put = |name: &str, text: &str| {
         let path = root.join(name);
         std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("a folder");
         std::fs::write(path, text).expect("a small file");
     };
-    let real_text =
-        |name: &str| std::fs::read_to_string(real.join(name)).expect("a file of the book");
+    let real_text = |name: &str| std::fs::read_to_string(real.join(name)).expect("a file of the book");
     for name in ["math.woff2", "math-OFL.txt"] {
         put(&format!("book/theme/{name}"), "");
     }
@@ -41,16 +37,10 @@ fn built(page: &str) -> (Result<Made, Vec<String>>, String) {
         "# Summary\n\n- [One](one.md)\n- [Two](teaching/two.md)\n",
     );
     put("book/src/one.md", page);
-    put(
-        "book/src/teaching/two.md",
-        "# Two\n\nBack to [one](../one.md).\n",
-    );
+    put("book/src/teaching/two.md", "# Two\n\nBack to [one](../one.md).\n");
     let out = root.join("out");
     let made = book(root, &out);
-    (
-        made,
-        std::fs::read_to_string(out.join("one.html")).unwrap_or_default(),
-    )
+    (made, std::fs::read_to_string(out.join("one.html")).unwrap_or_default())
 }
 
 #[test]
@@ -86,25 +76,10 @@ fn refused(page: &str, word: &str) {
 
 #[test]
 fn what_readers_would_stumble_over_is_an_error() {
-    refused(
-        "# One\n\n[gone](three.md)\n",
-        "leads nowhere; is it in SUMMARY.md?",
-    );
-    refused(
-        "# One\n\n[part](teaching/two.md#three)\n",
-        "no heading or id",
-    );
-    refused(
-        "# One\n\n![picture](https://example.org/x.png)\n",
-        "from outside",
-    );
-    refused(
-        "# One\n\n<div>\n\nnever closed\n",
-        "mdbook: unclosed HTML tag",
-    );
+    refused("# One\n\n[gone](three.md)\n", "leads nowhere; is it in SUMMARY.md?");
+    refused("# One\n\n[part](teaching/two.md#three)\n", "no heading or id");
+    refused("# One\n\n![picture](https://example.org/x.png)\n", "from outside");
+    refused("# One\n\n<div>\n\nnever closed\n", "mdbook: unclosed HTML tag");
     refused("# One\n\n{{#exercises 01}}\n", "#01-1");
-    refused(
-        "# One\n\n{{#figure nothing \"x\"}}\n",
-        "book/figures/nothing.json",
-    );
+    refused("# One\n\n{{#figure nothing \"x\"}}\n", "book/figures/nothing.json");
 }

@@ -132,11 +132,7 @@ impl Lesson {
 
     /// Sum of the minutes of exercises that are core, or that are not.
     pub fn exercise_minutes(&self, core: bool) -> u32 {
-        let chosen = self
-            .course
-            .exercises
-            .iter()
-            .filter(|exercise| exercise.core == core);
+        let chosen = self.course.exercises.iter().filter(|exercise| exercise.core == core);
         chosen.map(|exercise| exercise.minutes).sum()
     }
 }
@@ -180,23 +176,15 @@ impl Workbook {
     pub fn lesson(&self, number: &str) -> Result<&Lesson, String> {
         self.lessons.get(number).ok_or_else(|| {
             let known: Vec<&str> = self.lessons.keys().map(String::as_str).collect();
-            format!(
-                "there is no lesson {number:?}; there are {}",
-                known.join(", ")
-            )
+            format!("there is no lesson {number:?}; there are {}", known.join(", "))
         })
     }
 
     /// The exercise with this id and its lesson.
     pub fn exercise(&self, id: &str) -> Result<(&Lesson, &Exercise), String> {
         let lesson = self.lesson(id.split('.').next().unwrap_or_default())?;
-        let found = lesson
-            .course
-            .exercises
-            .iter()
-            .find(|exercise| exercise.id == id);
-        let found = found
-            .ok_or_else(|| format!("lessons/{}/course.toml has no exercise {id}", lesson.folder))?;
+        let found = lesson.course.exercises.iter().find(|exercise| exercise.id == id);
+        let found = found.ok_or_else(|| format!("lessons/{}/course.toml has no exercise {id}", lesson.folder))?;
         Ok((lesson, found))
     }
 }
@@ -214,16 +202,8 @@ fn read_course(path: &Path) -> Result<Course, String> {
 /// The minutes of a lesson are a promise to the reader: they are the sums of its exercises.
 fn check_minutes(lesson: &Lesson, problems: &Problems) {
     for (name, stated, sum) in [
-        (
-            "core",
-            lesson.course.minutes.core,
-            lesson.exercise_minutes(true),
-        ),
-        (
-            "extra",
-            lesson.course.minutes.extra,
-            lesson.exercise_minutes(false),
-        ),
+        ("core", lesson.course.minutes.core, lesson.exercise_minutes(true)),
+        ("extra", lesson.course.minutes.extra, lesson.exercise_minutes(false)),
     ] {
         if stated != sum {
             problems.add(format!(

@@ -91,8 +91,7 @@ pub fn minutes_of(book: &Workbook, parts: &[&str]) -> Result<u32, String> {
 /// A plan as a table: parts, their minutes, the sum of each session and of the day.
 pub fn plan(book: &Workbook, id: &str) -> Result<String, String> {
     let shown = "book/workshops.toml";
-    let file: File = toml::from_str(&book.text(shown)?)
-        .map_err(|error| format!("{shown}: {}", error.message()))?;
+    let file: File = toml::from_str(&book.text(shown)?).map_err(|error| format!("{shown}: {}", error.message()))?;
     let plan = file
         .plan
         .iter()
@@ -101,8 +100,7 @@ pub fn plan(book: &Workbook, id: &str) -> Result<String, String> {
     let mut out = "<div class=\"table-wrapper\"><table class=\"workshop\"><thead><tr><th>session</th><th>what</th><th>minutes</th></tr></thead><tbody>".to_owned();
     let mut total = 0;
     for (i, session) in plan.session.iter().enumerate() {
-        out += &rows(book, i + 1, session)
-            .map_err(|said| format!("{shown}, plan {id}, {}: {said}", session.title))?;
+        out += &rows(book, i + 1, session).map_err(|said| format!("{shown}, plan {id}, {}: {said}", session.title))?;
         total += session.minutes;
     }
     let (hours, rest) = (total / 60, total % 60);
@@ -136,10 +134,7 @@ fn rows(book: &Workbook, number: usize, session: &Session) -> Result<String, Str
         ));
     }
     if used < session.minutes {
-        parts.push((
-            "questions, and time to look around".to_owned(),
-            session.minutes - used,
-        ));
+        parts.push(("questions, and time to look around".to_owned(), session.minutes - used));
     }
     let mut out = String::new();
     for (i, (what, minutes)) in parts.iter().enumerate() {

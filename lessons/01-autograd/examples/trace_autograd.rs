@@ -77,11 +77,7 @@ fn sources() -> Vec<Source> {
     vec![
         Source {
             title: "b = a + a; c = b + b",
-            lines: vec![
-                ("a", Leaf(3.0), 0, 0),
-                ("b", Add(0, 0), 1, 0),
-                ("c", Add(1, 1), 2, 0),
-            ],
+            lines: vec![("a", Leaf(3.0), 0, 0), ("b", Add(0, 0), 1, 0), ("c", Add(1, 1), 2, 0)],
         },
         Source {
             title: "a short and a long path to h",
@@ -321,9 +317,7 @@ impl<'a> Teller<'a> {
         self.now.is_last = true;
         let wrong: Vec<String> = (walk.gradients.iter().zip(right).enumerate())
             .filter(|(_, (found, right))| found != right)
-            .map(|(i, (found, right))| {
-                format!("{} has {found} and should have {right}", self.name(i))
-            })
+            .map(|(i, (found, right))| format!("{} has {found} and should have {right}", self.name(i)))
             .collect();
         let is_used_once = (0..self.lines.len()).all(|line| {
             let uses = self.lines.iter().flat_map(|&user| inputs(user));
@@ -331,15 +325,9 @@ impl<'a> Teller<'a> {
         });
         let why = match (wrong.is_empty(), order, arrival) {
             (true, Order::Reverse, Arrival::Add) => "each line had all its shares before it sent.",
-            (true, ..) if is_used_once => {
-                "every value is used once, so this walk can not be told from the right one."
-            }
-            (true, Order::PerPath, _) => {
-                "one visit for each path to a line, so it is right and slow."
-            }
-            (true, ..) => {
-                "on this tape no line has both a short and a long path to it, so nearest first is in time."
-            }
+            (true, ..) if is_used_once => "every value is used once, so this walk can not be told from the right one.",
+            (true, Order::PerPath, _) => "one visit for each path to a line, so it is right and slow.",
+            (true, ..) => "on this tape no line has both a short and a long path to it, so nearest first is in time.",
             (false, _, Arrival::Replace) => "a share was replaced that should have been added to.",
             (false, Order::BreadthFirst, _) => "a line sent before its last share had come.",
             (false, ..) => "what had been sent once was sent again with the next share.",
@@ -353,10 +341,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-#[allow(
-    dead_code,
-    reason = "the test that compares the trace uses document() alone"
-)]
+#[allow(dead_code, reason = "the test that compares the trace uses document() alone")]
 fn main() {
     print!("{}", document());
 }

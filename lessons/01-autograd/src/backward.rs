@@ -47,9 +47,7 @@ impl<T: Real> Tensor<T> {
     /// parameters may hold a part of their gradients: zero them.
     pub fn backward(&self) -> Result<()> {
         if self.len() != 1 {
-            return Err(AutogradError::NotScalar {
-                found: self.shape(),
-            });
+            return Err(AutogradError::NotScalar { found: self.shape() });
         }
         self.backward_with(ArrayD::from_elem(self.shape(), T::one()))
     }
@@ -117,9 +115,7 @@ pub(crate) fn check_unused<T: Real>(nodes: &[Rc<Node<T>>]) -> Result<()> {
         .rev()
         .find(|node| !node.is_leaf() && node.rule.borrow().is_none())
     {
-        Some(node) => Err(AutogradError::TapeUsed {
-            operation: node.name,
-        }),
+        Some(node) => Err(AutogradError::TapeUsed { operation: node.name }),
         None => Ok(()),
     }
 }
@@ -153,10 +149,7 @@ pub(crate) type Share<'a, T> = (&'a Rc<Node<T>>, ArrayD<T>);
 
 /// Matches a rule's gradients with the inputs that want one, and checks their shapes: a gradient is shaped like its
 /// input, always, so a rule that forgot to sum over a broadcast axis is caught here.
-pub(crate) fn pair_up<T: Real>(
-    node: &Node<T>,
-    gradients: Gradients<T>,
-) -> Result<Vec<Share<'_, T>>> {
+pub(crate) fn pair_up<T: Real>(node: &Node<T>, gradients: Gradients<T>) -> Result<Vec<Share<'_, T>>> {
     let wrong = |expected: String, found: String| AutogradError::Rule {
         operation: node.name,
         expected,

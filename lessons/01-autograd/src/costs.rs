@@ -9,21 +9,13 @@ use lab::ledger;
 use ndarray::{Array2, ArrayD, IxDyn};
 
 use crate::exercises::{
-    accumulate, gradients_are_right, matmul_backward, numeric_gradient, sum_to_shape,
-    topological_order,
+    accumulate, gradients_are_right, matmul_backward, numeric_gradient, sum_to_shape, topological_order,
 };
 use crate::scalar::{Line, backward};
 
 /// One task for each exercise that is a function.
 pub fn tasks() -> Vec<Task> {
-    vec![
-        differences(),
-        product(),
-        broadcast(),
-        shares(),
-        order(),
-        catch(),
-    ]
+    vec![differences(), product(), broadcast(), shares(), order(), catch()]
 }
 
 fn differences() -> Task {
@@ -66,11 +58,7 @@ fn order() -> Task {
     Task::new("01.4", "64 doublings, 65 nodes", || {
         let inputs = |&node: &usize| {
             ledger::count(|ledger| ledger.add("looks at a node's inputs", 1));
-            if node == 0 {
-                vec![]
-            } else {
-                vec![node - 1, node - 1]
-            }
+            if node == 0 { vec![] } else { vec![node - 1, node - 1] }
         };
         black_box(topological_order(64, |&node| node, inputs));
     })

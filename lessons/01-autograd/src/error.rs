@@ -34,9 +34,7 @@ pub enum AutogradError {
     },
 
     /// An axis that the tensor does not have.
-    #[error(
-        "{operation}: expected an axis below {num_axes}, found {axis}; axes count from 0, outermost first"
-    )]
+    #[error("{operation}: expected an axis below {num_axes}, found {axis}; axes count from 0, outermost first")]
     Axis {
         /// The operation that was called.
         operation: &'static str,
@@ -115,9 +113,7 @@ pub enum AutogradError {
     },
 
     /// Saved optimizer state that belongs to other parameters.
-    #[error(
-        "optimizer state: expected {expected}, found {found}; load the state that was saved for these parameters"
-    )]
+    #[error("optimizer state: expected {expected}, found {found}; load the state that was saved for these parameters")]
     State {
         /// What the parameters need.
         expected: String,

@@ -15,11 +15,7 @@ use crate::scalar::Line;
 ///
 /// Shapes: the result has the shape of `at`. Cost: two calls of `function` per element. `f64` only, because in `f32`
 /// the subtraction leaves three digits.
-pub fn numeric_gradient(
-    mut function: impl FnMut(&ArrayD<f64>) -> f64,
-    at: &ArrayD<f64>,
-    step: f64,
-) -> ArrayD<f64> {
+pub fn numeric_gradient(mut function: impl FnMut(&ArrayD<f64>) -> f64, at: &ArrayD<f64>, step: f64) -> ArrayD<f64> {
     // ANCHOR: ex_01_1
     // Row-major, so that element i of `moved` is element i of `gradient`.
     let mut moved = at.as_standard_layout().into_owned();
@@ -93,11 +89,7 @@ pub fn sum_to_shape<T: Real>(gradient: ArrayD<T>, shape: &[usize]) -> ArrayD<T> 
 /// comes. No recursion: a network's tape may be deeper than the stack.
 ///
 /// Cost: each node and each edge once.
-pub fn topological_order<N: Clone>(
-    root: N,
-    id: impl Fn(&N) -> usize,
-    inputs: impl Fn(&N) -> Vec<N>,
-) -> Vec<N> {
+pub fn topological_order<N: Clone>(root: N, id: impl Fn(&N) -> usize, inputs: impl Fn(&N) -> Vec<N>) -> Vec<N> {
     // ANCHOR: ex_01_4
     let mut order = Vec::new();
     let mut seen = HashSet::from([id(&root)]);

@@ -64,13 +64,7 @@ pub struct Fit<T: Real = f32> {
 ///
 /// # Errors
 /// Never for a spiral; the operations' own.
-pub fn fit<T: Real>(
-    variant: Variant,
-    wiring: Wiring,
-    spiral: &Spiral,
-    steps: usize,
-    seed: u64,
-) -> Result<Fit<T>> {
+pub fn fit<T: Real>(variant: Variant, wiring: Wiring, spiral: &Spiral, steps: usize, seed: u64) -> Result<Fit<T>> {
     let network = Network::<T>::new(wiring, HIDDEN_SIZE, seed);
     let points = spiral.inputs::<T>();
     let mut optimizer = AdamW::new(network.parameters(), OPTIMIZER);
@@ -119,17 +113,11 @@ pub fn first_gradient<T: Real>(
     let points = spiral.inputs::<T>();
     match variant {
         Variant::Walk(walk) => {
-            backward_by(
-                walk,
-                &network.forward(&points)?.cross_entropy(&spiral.arms)?,
-            )?;
+            backward_by(walk, &network.forward(&points)?.cross_entropy(&spiral.arms)?)?;
         }
         Variant::StepBeforeBackward => {
             let mut optimizer = AdamW::new(network.parameters(), OPTIMIZER);
-            network
-                .forward(&points)?
-                .cross_entropy(&spiral.arms)?
-                .backward()?;
+            network.forward(&points)?.cross_entropy(&spiral.arms)?.backward()?;
             let loss = network
                 .forward_by(unchecked_matmul, &points)?
                 .cross_entropy(&spiral.arms)?;

@@ -15,11 +15,7 @@ pub const STEP: f64 = 6e-6;
 /// When the shapes differ.
 // ANCHOR: relative_error
 pub fn relative_error(found: &ArrayD<f64>, expected: &ArrayD<f64>) -> f64 {
-    assert_eq!(
-        found.shape(),
-        expected.shape(),
-        "gradients of one value have one shape"
-    );
+    assert_eq!(found.shape(), expected.shape(), "gradients of one value have one shape");
     let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>().sqrt();
     let difference = norm(&mut found.iter().zip(expected).map(|(f, e)| f - e));
     let size = norm(&mut expected.iter().copied());

@@ -54,12 +54,8 @@ impl<T: Real> Network<T> {
         let parameter = |number: u64, rows: usize, shape: &[usize], scale: f64| {
             let len = shape.iter().product::<usize>() as u64;
             let first = number << 32;
-            let values = (first..first + len)
-                .map(|i| T::of(scale * uniform(seed, i) / (rows as f64).sqrt()));
-            Tensor::parameter(
-                ArrayD::from_shape_vec(IxDyn(shape), values.collect())
-                    .expect("one value per place"),
-            )
+            let values = (first..first + len).map(|i| T::of(scale * uniform(seed, i) / (rows as f64).sqrt()));
+            Tensor::parameter(ArrayD::from_shape_vec(IxDyn(shape), values.collect()).expect("one value per place"))
         };
         let h = hidden_size;
         Self {

@@ -143,11 +143,7 @@ impl<'a> Walk<'a> {
 
     /// Sends on what has reached the line by now.
     fn visit_once(&mut self, line: usize) {
-        for (place, (to, share)) in self
-            .leave(line, self.gradients[line])
-            .into_iter()
-            .enumerate()
-        {
+        for (place, (to, share)) in self.leave(line, self.gradients[line]).into_iter().enumerate() {
             self.arrive(line, to, place, share);
         }
     }

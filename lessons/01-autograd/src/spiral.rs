@@ -26,10 +26,7 @@ impl Spiral {
                 let (radius, angle) = (0.1 + 0.9 * along, 3.0 * PI * along + PI * arm as f64);
                 let place = (2 * (arm * per_arm + i)) as u64;
                 let jitter = |axis| 0.05 * uniform(seed, place + axis);
-                points.push([
-                    radius * angle.cos() + jitter(0),
-                    radius * angle.sin() + jitter(1),
-                ]);
+                points.push([radius * angle.cos() + jitter(0), radius * angle.sin() + jitter(1)]);
                 arms.push(arm);
             }
         }
@@ -39,10 +36,7 @@ impl Spiral {
     /// The coordinates as a constant `[num_points, 2]`.
     pub fn inputs<T: Real>(&self) -> Tensor<T> {
         let values = self.points.iter().flatten().map(|&x| T::of(x)).collect();
-        Tensor::new(
-            ArrayD::from_shape_vec(vec![self.points.len(), 2], values)
-                .expect("two coordinates per point"),
-        )
+        Tensor::new(ArrayD::from_shape_vec(vec![self.points.len(), 2], values).expect("two coordinates per point"))
     }
 }
 

@@ -64,16 +64,12 @@ impl<T: Real> Tensor<T> {
     /// When `shape` does not ask for exactly `values.len()` elements.
     pub fn from_vec(shape: &[usize], values: Vec<T>) -> Result<Self> {
         let len = values.len();
-        let value =
-            ArrayD::from_shape_vec(IxDyn(shape), values).map_err(|_| AutogradError::Shape {
-                operation: "from_vec",
-                expected: format!(
-                    "{} values for shape {shape:?}",
-                    shape.iter().product::<usize>()
-                ),
-                found: format!("{len}"),
-                advice: "the sizes of the shape multiply to the number of values",
-            })?;
+        let value = ArrayD::from_shape_vec(IxDyn(shape), values).map_err(|_| AutogradError::Shape {
+            operation: "from_vec",
+            expected: format!("{} values for shape {shape:?}", shape.iter().product::<usize>()),
+            found: format!("{len}"),
+            advice: "the sizes of the shape multiply to the number of values",
+        })?;
         Ok(Self::new(value))
     }
 

@@ -58,9 +58,7 @@ impl Trace {
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (line, entry) in self.0.iter().enumerate() {
-            let name = |input: &Option<usize>| {
-                input.map_or("constant".to_string(), |line| format!("#{line}"))
-            };
+            let name = |input: &Option<usize>| input.map_or("constant".to_string(), |line| format!("#{line}"));
             let inputs: Vec<_> = entry.inputs.iter().map(name).collect();
             let call = format!("{}({})", entry.operation, inputs.join(", "));
             writeln!(

@@ -53,13 +53,7 @@ fn t5_a_share_per_path_is_right_and_visits_131_071_times_for_17_nodes() -> Resul
         }
     );
     assert_eq!(a.take_grad().expect("a gradient")[IxDyn(&[])], 65_536.0);
-    assert_eq!(
-        backward_by(Walk::Correct, &x)?,
-        Visits {
-            nodes: 17,
-            visits: 17
-        }
-    );
+    assert_eq!(backward_by(Walk::Correct, &x)?, Visits { nodes: 17, visits: 17 });
     assert_eq!(a.take_grad().expect("a gradient")[IxDyn(&[])], 65_536.0);
     Ok(())
 }
@@ -71,11 +65,7 @@ fn t6_a_change_in_place_is_silent_without_a_version_and_an_error_with_it() -> Re
     let silent = unchecked_mul(&x, &x)?;
     x.update(|x| *x += 1.0);
     silent.backward()?;
-    assert_eq!(
-        x.take_grad().expect("a gradient")[IxDyn(&[])],
-        8.0,
-        "6 was right"
-    );
+    assert_eq!(x.take_grad().expect("a gradient")[IxDyn(&[])], 8.0, "6 was right");
 
     let x = number(3.0);
     let checked = x.mul(&x)?;
@@ -142,10 +132,7 @@ fn wrong_gradients_still_train() -> Result<()> {
     for variant in Variant::ALL {
         let run = fit::<f32>(variant, Wiring::Residual, &spiral, 300, SEED)?;
         let (first, last) = (run.losses[0], run.losses[300]);
-        assert!(
-            first > 0.5 && last < 0.1,
-            "{variant:?}: from {first} to {last}"
-        );
+        assert!(first > 0.5 && last < 0.1, "{variant:?}: from {first} to {last}");
         assert!(run.accuracy > 0.95, "{variant:?}: {}", run.accuracy);
     }
     Ok(())
@@ -155,8 +142,7 @@ fn wrong_gradients_still_train() -> Result<()> {
 #[test]
 fn a_plain_network_trains_alike_by_every_walk() -> Result<()> {
     let spiral = Spiral::new(20, SEED);
-    let losses =
-        |walk| Ok(fit::<f32>(Variant::Walk(walk), Wiring::Plain, &spiral, 30, SEED)?.losses);
+    let losses = |walk| Ok(fit::<f32>(Variant::Walk(walk), Wiring::Plain, &spiral, 30, SEED)?.losses);
     let right: Vec<f64> = losses(Walk::Correct)?;
     for walk in Walk::ALL {
         let found: Result<Vec<f64>> = losses(walk);

@@ -3,8 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use autograd::exercises::{
-    accumulate, gradients_are_right, matmul_backward, numeric_gradient, sum_to_shape,
-    topological_order,
+    accumulate, gradients_are_right, matmul_backward, numeric_gradient, sum_to_shape, topological_order,
 };
 use ndarray::{Array2, ArrayD, IxDyn, arr1, arr2};
 
@@ -74,11 +73,7 @@ mod ex_01_1_numeric_gradient {
         let function = |x: &ArrayD<f64>| x[[0, 0]] * x[[0, 1]] + 10.0 * x[[1, 0]] * x[[1, 1]];
         let gradient = numeric_gradient(function, &at, 0.5);
         let why = "f = x00·x01 + 10·x10·x11 at [[1, 2], [3, 4]], step 0.5: while one element moves, the others stand where they were given";
-        expect(
-            &gradient,
-            &arr2(&[[2.0, 1.0], [40.0, 30.0]]).into_dyn(),
-            why,
-        );
+        expect(&gradient, &arr2(&[[2.0, 1.0], [40.0, 30.0]]).into_dyn(), why);
     }
 
     /// Two calls per element, not more: the function may be a whole forward pass.
@@ -101,9 +96,7 @@ mod ex_01_1_numeric_gradient {
     /// A transposed array lies in memory in another order than its indices count.
     #[test]
     fn a_transposed_point_keeps_its_places() {
-        let at = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-            .reversed_axes()
-            .into_dyn();
+        let at = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).reversed_axes().into_dyn();
         let gradient = numeric_gradient(|x| x[[0, 1]] * 7.0, &at, 0.5);
         let mut expected = ArrayD::zeros(IxDyn(&[3, 2]));
         expected[[0, 1]] = 7.0;
@@ -142,8 +135,7 @@ mod ex_01_2_matmul_backward {
             arr2(&[[3.0], [4.0]]).view(),
             arr2(&[[10.0]]).view(),
         );
-        let why =
-            "c = 1·3 + 2·4, upstream 10: a's elements get 10·3 and 10·4, b's get 10·1 and 10·2";
+        let why = "c = 1·3 + 2·4, upstream 10: a's elements get 10·3 and 10·4, b's get 10·1 and 10·2";
         expect("a", &for_a, &arr2(&[[30.0, 40.0]]), why);
         expect("b", &for_b, &arr2(&[[10.0], [20.0]]), why);
     }
@@ -227,8 +219,7 @@ mod ex_01_3_sum_to_shape {
     /// `[2, 2, 2]` to `[2, 1]`: the outer axis is missing and the inner one was stretched.
     #[test]
     fn both_kinds_at_once() {
-        let gradient =
-            ArrayD::from_shape_fn(IxDyn(&[2, 2, 2]), |i| (4 * i[0] + 2 * i[1] + i[2]) as f64);
+        let gradient = ArrayD::from_shape_fn(IxDyn(&[2, 2, 2]), |i| (4 * i[0] + 2 * i[1] + i[2]) as f64);
         expect(
             gradient.clone(),
             &[2, 1],
@@ -332,10 +323,7 @@ mod ex_01_4_topological_order {
             graph[*node].clone()
         };
         let num_nodes = topological_order(16, |&node| node, inputs).len();
-        assert_eq!(
-            num_nodes, 17,
-            "sixteen doublings: expected 17 nodes, found {num_nodes}"
-        );
+        assert_eq!(num_nodes, 17, "sixteen doublings: expected 17 nodes, found {num_nodes}");
         assert!(
             asked.get() <= 2 * 17,
             "sixteen doublings: expected one look at the inputs of each of the 17 nodes, found {} looks",
@@ -353,10 +341,7 @@ mod ex_01_4_topological_order {
             if node == 0 { vec![] } else { vec![node - 1] }
         };
         let num_nodes = topological_order(1_999_usize, |&node| node, inputs).len();
-        assert_eq!(
-            num_nodes, 2_000,
-            "a chain of 2 000 nodes, found {num_nodes}"
-        );
+        assert_eq!(num_nodes, 2_000, "a chain of 2 000 nodes, found {num_nodes}");
         let places = places.borrow();
         let lowest = places.iter().min().expect("the inputs were asked for");
         let highest = places.iter().max().expect("the inputs were asked for");
@@ -433,9 +418,7 @@ mod ex_01_6_falling_loss {
     fn the_wrong_gradient_trains_more_slowly() {
         let wrong = loss_after_ten_steps(Arrival::Replace);
         let right = loss_after_ten_steps(Arrival::Add);
-        let answer = format!(
-            "near {wrong:.1}: it falls, and stays above the {right:.1} of the right gradient"
-        );
+        let answer = format!("near {wrong:.1}: it falls, and stays above the {right:.1} of the right gradient");
         assert_eq!(super::answer_of("01.6"), answer);
     }
 }
@@ -447,12 +430,7 @@ mod ex_01_7_recursion {
     /// 26 instead of 8.
     #[test]
     fn three_doublings_by_the_recursion_that_sends_its_sum() {
-        let tape = [
-            Line::Leaf(1.0),
-            Line::Add(0, 0),
-            Line::Add(1, 1),
-            Line::Add(2, 2),
-        ];
+        let tape = [Line::Leaf(1.0), Line::Add(0, 0), Line::Add(1, 1), Line::Add(2, 2)];
         let by = |order| Walk::new(&tape, order, Arrival::Add).gradients[0];
         assert_eq!(by(Order::Reverse), 8.0);
         assert_eq!(by(Order::PerPath), 8.0);
@@ -529,8 +507,7 @@ mod whole {
     #[test]
     fn a_layer_with_a_bias_and_a_residual() {
         let x = Array2::from_shape_fn((3, 2), |(i, j)| 0.3 * i as f64 - 0.4 * j as f64).into_dyn();
-        let w = Array2::from_shape_fn((2, 2), |(i, j)| 0.5 - 0.7 * i as f64 + 0.2 * j as f64)
-            .into_dyn();
+        let w = Array2::from_shape_fn((2, 2), |(i, j)| 0.5 - 0.7 * i as f64 + 0.2 * j as f64).into_dyn();
         let b = arr1(&[0.1, -0.2]).into_dyn();
         let comparisons = check(
             |t| Ok(t[0].matmul(&t[1])?.add(&t[2])?.tanh().add(&t[0])?.sum()),

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 /// The cases of `ops.json`.
 fn cases() -> Vec<Value> {
-    let document: Value =
-        serde_json::from_str(include_str!("golden/ops.json")).expect("ops.json is JSON");
+    let document: Value = serde_json::from_str(include_str!("golden/ops.json")).expect("ops.json is JSON");
     document["cases"].as_array().expect("cases").clone()
 }
 
@@ -64,12 +63,7 @@ fn apply(op: &str, p: &Value, inputs: &[Tensor<f64>]) -> Result<Tensor<f64>> {
         "permute_reshape" => x.permute(&sizes(&p["axes"]))?.reshape(&sizes(&p["shape"])),
         "gather_rows" => x.gather_rows(&sizes(&p["ids"])),
         "gather" => {
-            let rows: Vec<_> = p["index"]
-                .as_array()
-                .expect("rows")
-                .iter()
-                .map(sizes)
-                .collect();
+            let rows: Vec<_> = p["index"].as_array().expect("rows").iter().map(sizes).collect();
             let shape = IxDyn(&[rows.len(), rows[0].len()]);
             let index = ArrayD::from_shape_vec(shape, rows.concat()).expect("rows of one length");
             x.gather(count(p, "axis"), &index)
@@ -116,25 +110,14 @@ fn every_operation_gives_the_output_and_the_gradients_of_pytorch() {
             .iter()
             .map(|x| Tensor::parameter(array(x)))
             .collect();
-        let output = apply(op, &case["parameters"], &inputs)
-            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let output = apply(op, &case["parameters"], &inputs).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_close(&what, &output.value(), &array(&case["output"]), 1e-12);
         output
             .backward_with(array(&case["seed"]))
             .unwrap_or_else(|error| panic!("{what}: {error}"));
-        for (input, expected) in inputs
-            .iter()
-            .zip(case["gradients"].as_array().expect("gradients"))
-        {
-            let gradient = input
-                .grad()
-                .unwrap_or_else(|| panic!("{what}: no gradient"));
-            assert_close(
-                &format!("{what}, gradient"),
-                &gradient,
-                &array(expected),
-                1e-12,
-            );
+        for (input, expected) in inputs.iter().zip(case["gradients"].as_array().expect("gradients")) {
+            let gradient = input.grad().unwrap_or_else(|| panic!("{what}: no gradient"));
+            assert_close(&format!("{what}, gradient"), &gradient, &array(expected), 1e-12);
         }
     }
 }

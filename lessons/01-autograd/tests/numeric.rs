@@ -26,8 +26,7 @@ fn assert_gradients(shapes: &[&[usize]], function: impl Fn(&[Tensor<f64>]) -> Re
         .zip(1..)
         .map(|(shape, seed)| values(shape, seed))
         .collect();
-    let comparisons =
-        check(|x| weighted(&function(x)?), &inputs).expect("the function can be computed");
+    let comparisons = check(|x| weighted(&function(x)?), &inputs).expect("the function can be computed");
     for (place, comparison) in comparisons.iter().enumerate() {
         let error = comparison.error();
         assert!(
@@ -66,10 +65,7 @@ fn arithmetic_with_broadcasting_in_each_direction() {
 fn arithmetic_with_one_operand_constant() {
     let constant = Tensor::new(values(&[3], 7).mapv(|x| x + 2.0));
     assert_gradients(&[&[2, 3]], |x| {
-        x[0].add(&constant)?
-            .mul(&constant)?
-            .sub(&constant)?
-            .div(&constant)
+        x[0].add(&constant)?.mul(&constant)?.sub(&constant)?.div(&constant)
     });
     assert_gradients(&[&[2, 3]], |x| {
         constant
@@ -157,9 +153,7 @@ fn softmax_and_cross_entropy() {
 fn values_used_more_than_once() {
     assert_gradients(&[&[2, 3]], |x| x[0].mul(&x[0]));
     assert_gradients(&[&[2, 3]], |x| x[0].add(&x[0])?.mul(&x[0])?.sub(&x[0]));
-    assert_gradients(&[&[3, 3]], |x| {
-        x[0].matmul(&x[0])?.matmul(&x[0].transpose(0, 1)?)
-    });
+    assert_gradients(&[&[3, 3]], |x| x[0].matmul(&x[0])?.matmul(&x[0].transpose(0, 1)?));
     assert_gradients(&[&[3]], |x| {
         // The same value reaches the output over a short path and over a long one.
         let long = x[0].tanh().exp().mul(&x[0])?.tanh();

@@ -49,8 +49,7 @@ fn momentum_keeps_a_velocity() -> Result<()> {
 /// The values of `torch.optim.AdamW` for the same cube, rate, betas and decay (see `golden/adamw.py`).
 #[test]
 fn adamw_gives_the_numbers_of_pytorch() -> Result<()> {
-    let golden: serde_json::Value =
-        serde_json::from_str(include_str!("golden/adamw.json")).expect("JSON");
+    let golden: serde_json::Value = serde_json::from_str(include_str!("golden/adamw.json")).expect("JSON");
     let x = parameter(&[1.0, -2.0, 0.5]);
     let mut optimizer = AdamW::new(vec![x.clone()], CONFIG);
     for expected in golden["values"].as_array().expect("one row per step") {
@@ -58,10 +57,7 @@ fn adamw_gives_the_numbers_of_pytorch() -> Result<()> {
         optimizer.step();
         for (found, expected) in x.value().iter().zip(expected.as_array().expect("a row")) {
             let expected = expected.as_f64().expect("a number");
-            assert!(
-                (found - expected).abs() < 1e-12,
-                "{found} instead of {expected}"
-            );
+            assert!((found - expected).abs() < 1e-12, "{found} instead of {expected}");
         }
     }
     Ok(())
@@ -69,10 +65,7 @@ fn adamw_gives_the_numbers_of_pytorch() -> Result<()> {
 
 #[test]
 fn adamw_resumes_to_the_same_bits() -> Result<()> {
-    let run = |steps: std::ops::Range<usize>,
-               x: &Tensor<f64>,
-               optimizer: &mut AdamW<f64>|
-     -> Result<()> {
+    let run = |steps: std::ops::Range<usize>, x: &Tensor<f64>, optimizer: &mut AdamW<f64>| -> Result<()> {
         for _ in steps {
             descend(x)?;
             optimizer.step();
@@ -125,10 +118,7 @@ fn a_state_of_other_parameters_is_refused_and_changes_nothing() {
             first_moments: zeros(&[2]),
             second_moments: wrong,
         };
-        assert!(matches!(
-            optimizer.load_state(state),
-            Err(AutogradError::State { .. })
-        ));
+        assert!(matches!(optimizer.load_state(state), Err(AutogradError::State { .. })));
     }
     assert_eq!(optimizer.state().steps, 0);
 }
@@ -142,10 +132,7 @@ fn clipping_keeps_the_direction_and_returns_the_norm_from_before() -> Result<()>
     assert_eq!(clip_grad_norm(&all, 10.0), 5.0);
     assert_eq!(a.grad().expect("kept")[0], 3.0, "small enough: untouched");
     assert_eq!(clip_grad_norm(&all, 1.0), 5.0);
-    assert!(
-        (a.grad().expect("kept")[0] - 0.6).abs() < 1e-15
-            && (b.grad().expect("kept")[0] - 0.8).abs() < 1e-15
-    );
+    assert!((a.grad().expect("kept")[0] - 0.6).abs() < 1e-15 && (b.grad().expect("kept")[0] - 0.8).abs() < 1e-15);
     assert!(idle.grad().is_none());
     Ok(())
 }

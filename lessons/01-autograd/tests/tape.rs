@@ -99,8 +99,7 @@ fn a_deep_chain_held_by_closures_fits_a_small_stack() {
 }
 
 #[test]
-fn a_value_changed_in_place_after_it_was_saved_is_an_error_that_names_the_operation() -> Result<()>
-{
+fn a_value_changed_in_place_after_it_was_saved_is_an_error_that_names_the_operation() -> Result<()> {
     let cases: [(&str, Operation); 7] = [
         ("mul", |x| x.mul(x)),
         ("div", |x| {
@@ -139,18 +138,10 @@ fn a_value_changed_in_place_after_it_was_saved_is_an_error_that_names_the_operat
 }
 
 fn name(operation: &str) -> &'static str {
-    [
-        "mul",
-        "div",
-        "matmul",
-        "ln",
-        "silu",
-        "cross_entropy",
-        "mine",
-    ]
-    .into_iter()
-    .find(|n| *n == operation)
-    .expect("listed")
+    ["mul", "div", "matmul", "ln", "silu", "cross_entropy", "mine"]
+        .into_iter()
+        .find(|n| *n == operation)
+        .expect("listed")
 }
 
 #[test]
@@ -167,9 +158,7 @@ fn an_output_changed_in_place_is_noticed_where_the_rule_reads_the_output() -> Re
         y.update(|y| *y *= 0.5);
         let error = y.sum().backward().expect_err("changed");
         assert!(
-            error
-                .to_string()
-                .starts_with(&format!("backward of `{operation}`")),
+            error.to_string().starts_with(&format!("backward of `{operation}`")),
             "{error}"
         );
     }
@@ -200,10 +189,7 @@ fn a_detached_tensor_shares_the_value_and_its_version() -> Result<()> {
     a.detach().update(|a| *a += 1.0);
     assert!(matches!(
         square.backward(),
-        Err(AutogradError::ChangedInPlace {
-            operation: "mul",
-            ..
-        })
+        Err(AutogradError::ChangedInPlace { operation: "mul", .. })
     ));
     assert!(!a.detach().is_recorded());
     Ok(())
@@ -266,10 +252,7 @@ fn a_tape_serves_one_backward_pass() -> Result<()> {
     let square = a.mul(&a)?;
     let twice = square.scale(2.0);
     twice.backward()?;
-    assert_eq!(
-        twice.backward(),
-        Err(AutogradError::TapeUsed { operation: "scale" })
-    );
+    assert_eq!(twice.backward(), Err(AutogradError::TapeUsed { operation: "scale" }));
     // A new operation on top of a used one: the parameter's gradient stays what it was.
     assert_eq!(
         square.scale(3.0).backward(),
@@ -322,37 +305,23 @@ fn a_rule_that_returns_a_wrong_shape_or_count_is_refused() -> Result<()> {
     });
     let error = wide.sum().backward().expect_err("a wrong shape");
     assert!(
-        matches!(
-            &error,
-            AutogradError::Rule {
-                operation: "wide",
-                ..
-            }
-        ),
+        matches!(&error, AutogradError::Rule { operation: "wide", .. }),
         "{error}"
     );
     let none = custom_op("none", &[&x], value, |_| Ok(vec![]));
     assert!(matches!(
         none.sum().backward(),
-        Err(AutogradError::Rule {
-            operation: "none",
-            ..
-        })
+        Err(AutogradError::Rule { operation: "none", .. })
     ));
     Ok(())
 }
 
 #[test]
 fn values_and_gradients_are_row_major_whatever_was_given() -> Result<()> {
-    let columns = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-        .reversed_axes()
-        .into_dyn();
+    let columns = arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).reversed_axes().into_dyn();
     assert!(!columns.is_standard_layout());
     let x = Tensor::parameter(columns.clone());
-    assert_eq!(
-        x.value().as_slice(),
-        Some(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0][..])
-    );
+    assert_eq!(x.value().as_slice(), Some(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0][..]));
     let y = custom_op("pass", &[&x], columns.clone(), |upstream| {
         Ok(vec![Some(upstream.clone())])
     });
@@ -367,10 +336,7 @@ fn values_and_gradients_are_row_major_whatever_was_given() -> Result<()> {
 #[test]
 fn a_constant_has_no_gradient_and_no_tape() {
     let constant = Tensor::new(arr1(&[1.0]).into_dyn());
-    assert_eq!(
-        constant.scale(2.0).sum().backward(),
-        Err(AutogradError::NoTape)
-    );
+    assert_eq!(constant.scale(2.0).sum().backward(), Err(AutogradError::NoTape));
     assert!(constant.grad().is_none());
     assert_eq!(
         Tensor::parameter(arr1(&[1.0, 2.0]).into_dyn()).backward(),
@@ -402,11 +368,7 @@ fn a_broadcast_operands_gradient_has_the_operands_shape() -> Result<()> {
         matrix.mul(&small)?.add(&small)?.sum().backward()?;
         let gradient = small.take_grad().expect("a gradient");
         assert_eq!(gradient.shape(), shape);
-        assert_eq!(
-            gradient.sum(),
-            24.0,
-            "every repetition counts, in both operations"
-        );
+        assert_eq!(gradient.sum(), 24.0, "every repetition counts, in both operations");
     }
     Ok(())
 }
@@ -415,10 +377,7 @@ fn a_broadcast_operands_gradient_has_the_operands_shape() -> Result<()> {
 fn a_reshape_of_a_permuted_tensor_reads_the_permuted_order() -> Result<()> {
     let x = Tensor::parameter(arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).into_dyn());
     let flat = x.permute(&[1, 0])?.reshape(&[6])?;
-    assert_eq!(
-        *flat.value(),
-        arr1(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]).into_dyn()
-    );
+    assert_eq!(*flat.value(), arr1(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]).into_dyn());
     flat.backward_with(arr1(&[10.0, 40.0, 20.0, 50.0, 30.0, 60.0]).into_dyn())?;
     assert_eq!(
         *x.grad().expect("a gradient"),

@@ -67,11 +67,7 @@ fn walks() -> [(&'static str, &'static str, Layout); 4] {
             "Column by column inside blocks of 4 x 4",
             tiles.permute(&[0, 2, 3, 1]),
         ),
-        (
-            "step",
-            "Every fourth number",
-            matrix.slice(1, 0..SIDE, LINE),
-        ),
+        ("step", "Every fourth number", matrix.slice(1, 0..SIDE, LINE)),
     ]
 }
 

@@ -69,13 +69,8 @@ impl<T: Pod> Aligned<T> {
         let bytes = len
             .checked_mul(size_of::<T>())
             .expect("a size that fits the address space");
-        let align = if bytes >= HUGE_PAGE {
-            HUGE_PAGE
-        } else {
-            CACHE_LINE
-        };
-        let layout =
-            Layout::from_size_align(bytes, align).expect("a size that fits the address space");
+        let align = if bytes >= HUGE_PAGE { HUGE_PAGE } else { CACHE_LINE };
+        let layout = Layout::from_size_align(bytes, align).expect("a size that fits the address space");
         (bytes > 0).then_some(layout)
     }
 

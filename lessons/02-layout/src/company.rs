@@ -105,14 +105,8 @@ mod tests {
         by_ndarray(a, b, MatMut::row_major(&mut first, m, n));
         by_gemm_crate(1, a, b, MatMut::row_major(&mut second, m, n));
         for ((ours, first), second) in ours.iter().zip(&first).zip(&second) {
-            assert!(
-                (ours - first).abs() < 1e-4,
-                "ndarray: {first} instead of {ours}"
-            );
-            assert!(
-                (ours - second).abs() < 1e-4,
-                "gemm crate: {second} instead of {ours}"
-            );
+            assert!((ours - first).abs() < 1e-4, "ndarray: {first} instead of {ours}");
+            assert!((ours - second).abs() < 1e-4, "gemm crate: {second} instead of {ours}");
         }
     }
 }

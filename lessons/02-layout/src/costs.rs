@@ -11,24 +11,13 @@ use std::hint::black_box;
 
 /// One task for each function exercise; the blocked loop has two, for what it fetches is counted in a model and its time is not.
 pub fn tasks() -> Vec<Task> {
-    vec![
-        permuting(),
-        looking(),
-        fetching(),
-        multiplying(),
-        packing(),
-        adding(),
-    ]
+    vec![permuting(), looking(), fetching(), multiplying(), packing(), adding()]
 }
 
 /// Two lists, so two allocations.
 fn permuting() -> Task {
     Task::new("02.1", "four axes reversed", || {
-        black_box(permute(
-            black_box(&[2, 3, 4, 5]),
-            &[60, 20, 5, 1],
-            &[3, 2, 1, 0],
-        ));
+        black_box(permute(black_box(&[2, 3, 4, 5]), &[60, 20, 5, 1], &[3, 2, 1, 0]));
     })
 }
 
@@ -42,10 +31,7 @@ fn looking() -> Task {
 fn fetching() -> Task {
     let (m, k, n) = (12, 64, 512);
     let (a, b, mut c) = (vec![1.0; m * k], vec![1.0; k * n], vec![0.0; m * n]);
-    let caches = [
-        RefCell::new(Cache::default()),
-        RefCell::new(Cache::default()),
-    ];
+    let caches = [RefCell::new(Cache::default()), RefCell::new(Cache::default())];
     Task::new(
         "02.3",
         "[12, 64] x [64, 512], blocks of 8 x 512, through a model of a cache",

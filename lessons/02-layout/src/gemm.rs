@@ -141,30 +141,9 @@ pub fn gemm_with(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mo
         c.rows,
         c.cols
     );
-    check_reach(
-        "a",
-        a.data.len(),
-        a.rows,
-        a.cols,
-        a.row_stride,
-        a.col_stride,
-    );
-    check_reach(
-        "b",
-        b.data.len(),
-        b.rows,
-        b.cols,
-        b.row_stride,
-        b.col_stride,
-    );
-    check_reach(
-        "c",
-        c.data.len(),
-        c.rows,
-        c.cols,
-        c.row_stride,
-        c.col_stride,
-    );
+    check_reach("a", a.data.len(), a.rows, a.cols, a.row_stride, a.col_stride);
+    check_reach("b", b.data.len(), b.rows, b.cols, b.row_stride, b.col_stride);
+    check_reach("c", c.data.len(), c.rows, c.cols, c.row_stride, c.col_stride);
     assert!(
         c.rows <= 1
             || c.cols <= 1
@@ -198,14 +177,7 @@ pub fn gemm_with(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mo
     }
 }
 
-fn check_reach(
-    name: &str,
-    len: usize,
-    rows: usize,
-    cols: usize,
-    row_stride: usize,
-    col_stride: usize,
-) {
+fn check_reach(name: &str, len: usize, rows: usize, cols: usize, row_stride: usize, col_stride: usize) {
     if rows > 0 && cols > 0 {
         let last = (rows - 1) * row_stride + (cols - 1) * col_stride;
         assert!(
@@ -324,10 +296,7 @@ fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
 /// fall into few sets of the first-level cache and push each other out, and a matrix strided both ways wastes most of each line: these
 /// are copied, if they are used often enough (worth 5 %).
 fn near<'a>(a: MatRef<'a>, uses: usize, scratch: &'a mut Aligned<f32>) -> MatRef<'a> {
-    let crowded = a.col_stride == 1
-        && a.row_stride > a.cols
-        && a.row_stride.is_multiple_of(256)
-        && uses >= 128;
+    let crowded = a.col_stride == 1 && a.row_stride > a.cols && a.row_stride.is_multiple_of(256) && uses >= 128;
     let scattered = a.col_stride != 1 && a.row_stride != 1;
     if a.rows == 0 || a.cols == 0 || !(crowded || scattered) {
         return a;

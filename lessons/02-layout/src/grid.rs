@@ -108,11 +108,7 @@ pub struct Counted<'a> {
 impl<'a> Counted<'a> {
     /// Reads of `matrix` are counted in `cache`, as if it began at byte `base`.
     pub fn new(matrix: MatRef<'a>, cache: &'a RefCell<Cache>, base: usize) -> Counted<'a> {
-        Counted {
-            matrix,
-            cache,
-            base,
-        }
+        Counted { matrix, cache, base }
     }
 }
 
@@ -125,9 +121,7 @@ impl Grid for Counted<'_> {
     }
     fn at(&self, i: usize, j: usize) -> f32 {
         let place = i * self.matrix.row_stride + j * self.matrix.col_stride;
-        self.cache
-            .borrow_mut()
-            .read(self.base + size_of::<f32>() * place);
+        self.cache.borrow_mut().read(self.base + size_of::<f32>() * place);
         self.matrix.at(i, j)
     }
 }

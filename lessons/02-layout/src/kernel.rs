@@ -180,16 +180,8 @@ unsafe fn panels_of<L: Tiles, W: Weight>(block: &Block<W>) {
     for outer in 0..if rows_outside { tiles } else { 1 } {
         let mut at = 0;
         while at < end {
-            let pairs = if few_rows && at + 2 * pair <= end {
-                2
-            } else {
-                1
-            };
-            for tile in if rows_outside {
-                outer..outer + 1
-            } else {
-                0..tiles
-            } {
+            let pairs = if few_rows && at + 2 * pair <= end { 2 } else { 1 };
+            for tile in if rows_outside { outer..outer + 1 } else { 0..tiles } {
                 // SAFETY: the tile's rows and the columns at `at` lie in the block.
                 unsafe { tile_of::<L, W>(block, tile, at, pairs) };
             }
@@ -217,21 +209,10 @@ unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize,
     let ats = [at, at + 2 * L::N];
     // SAFETY: the row and the first pair lie in the block; the pointers of a second pair are only computed where there is none.
     let (x, out, w) = unsafe {
-        let w = ats.map(|at| {
-            block
-                .w
-                .wrapping_add(at / PANEL * block.w_panel + at % PANEL)
-        });
-        (
-            block.x.add(row * block.x_row),
-            block.out.add(row * block.out_row),
-            w,
-        )
+        let w = ats.map(|at| block.w.wrapping_add(at / PANEL * block.w_panel + at % PANEL));
+        (block.x.add(row * block.x_row), block.out.add(row * block.out_row), w)
     };
-    let ahead = w.map(|w| {
-        w.cast::<u8>()
-            .wrapping_add(block.ahead + tile * block.ahead_tile)
-    });
+    let ahead = w.map(|w| w.cast::<u8>().wrapping_add(block.ahead + tile * block.ahead_tile));
     let columns = ats.map(W::columns::<L>);
     let mut place = Place {
         x,
@@ -244,11 +225,7 @@ unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize,
     // The last vector of a matrix may lack its partner: then half of the work is left out.
     let alone = pairs == 1 && rows == L::ROWS && columns[0][1] >= block.columns;
     let width = if alone { 1 } else { 2 * pairs };
-    let last = if alone {
-        columns[0][0]
-    } else {
-        columns[pairs - 1][1]
-    };
+    let last = if alone { columns[0][0] } else { columns[pairs - 1][1] };
     if last + L::N <= block.columns {
         // SAFETY: all its columns exist.
         return unsafe { L::choose(rows, width, block, &place) };
@@ -269,8 +246,7 @@ unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize,
     unsafe { L::choose(rows, width, block, &place) };
     for (m, line) in buffer.chunks_exact(2 * PANEL).take(rows).enumerate() {
         // SAFETY: as above.
-        let sums =
-            unsafe { std::slice::from_raw_parts_mut(out.add(m * block.out_row + first), real) };
+        let sums = unsafe { std::slice::from_raw_parts_mut(out.add(m * block.out_row + first), real) };
         sums.copy_from_slice(&line[..real]);
     }
 }

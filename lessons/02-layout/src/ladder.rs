@@ -39,13 +39,7 @@ pub enum Rung {
 
 impl Rung {
     /// From the bottom up.
-    pub const ALL: [Rung; 5] = [
-        Rung::Naive,
-        Rung::Reordered,
-        Rung::Blocked,
-        Rung::Packed,
-        Rung::Threads,
-    ];
+    pub const ALL: [Rung; 5] = [Rung::Naive, Rung::Reordered, Rung::Blocked, Rung::Packed, Rung::Threads];
 
     /// The name as printed in tables and charts.
     pub fn name(self) -> &'static str {

@@ -60,14 +60,7 @@ impl Layout {
             return 0;
         }
         let last = |(&length, &stride): (&usize, &usize)| (length - 1) * stride;
-        self.offset
-            + self
-                .shape
-                .iter()
-                .zip(&self.strides)
-                .map(last)
-                .sum::<usize>()
-            + 1
+        self.offset + self.shape.iter().zip(&self.strides).map(last).sum::<usize>() + 1
     }
 
     /// Place of an element.
@@ -213,12 +206,7 @@ impl Layout {
     /// Axes that can be walked as one, merged: (elements, stride), outermost first. A contiguous layout has a single run of stride 1.
     pub fn runs(&self) -> Vec<(usize, usize)> {
         let mut runs: Vec<(usize, usize)> = Vec::new();
-        for (&length, &stride) in self
-            .shape
-            .iter()
-            .zip(&self.strides)
-            .filter(|(length, _)| **length != 1)
-        {
+        for (&length, &stride) in self.shape.iter().zip(&self.strides).filter(|(length, _)| **length != 1) {
             match runs.last_mut() {
                 Some(run) if run.1 == length * stride => *run = (run.0 * length, stride),
                 _ => runs.push((length, stride)),
@@ -229,10 +217,9 @@ impl Layout {
 
     /// How many elements, in order, are neighbours before the first jump: what one visit to memory can bring.
     pub fn run_len(&self) -> usize {
-        self.runs().last().map_or(
-            1,
-            |&(elements, stride)| if stride == 1 { elements } else { 1 },
-        )
+        self.runs()
+            .last()
+            .map_or(1, |&(elements, stride)| if stride == 1 { elements } else { 1 })
     }
 
     /// The place of each element, in row-major order of the indices: the order in which everything here is read, printed and copied.

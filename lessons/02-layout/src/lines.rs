@@ -87,9 +87,7 @@ mod tests {
 
     fn lines_of(addresses: impl IntoIterator<Item = usize>) -> (u64, u64) {
         let mut cache = Cache::default();
-        addresses
-            .into_iter()
-            .for_each(|address| cache.read(address));
+        addresses.into_iter().for_each(|address| cache.read(address));
         (cache.lines_fetched(), cache.runs_fetched())
     }
 

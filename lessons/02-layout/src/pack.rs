@@ -43,10 +43,7 @@ fn one_panel(b: MatRef, panel: &mut [f32]) {
         for j in (0..squared_cols).step_by(4) {
             let columns: [&[f32]; 4] = std::array::from_fn(|c| &b.data[(j + c) * b.col_stride..]);
             for k in (0..squared_k).step_by(4) {
-                transpose_4x4(
-                    columns.map(|column| &column[k..]),
-                    &mut panel[k * PANEL + j..],
-                );
+                transpose_4x4(columns.map(|column| &column[k..]), &mut panel[k * PANEL + j..]);
             }
         }
         for j in 0..b.cols {

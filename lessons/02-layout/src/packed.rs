@@ -122,8 +122,7 @@ impl PackedMatrix {
 
     /// The same weights as f32, in memory of their own. Exact. Cost: one allocation; 4 bytes written per weight.
     pub fn widened(&self) -> PackedMatrix {
-        let mut wide =
-            Aligned::<f32>::zeros(self.out_features.next_multiple_of(PANEL) * self.in_features);
+        let mut wide = Aligned::<f32>::zeros(self.out_features.next_multiple_of(PANEL) * self.in_features);
         match &self.data {
             Data::F32(w) => wide.copy_from_slice(w),
             Data::Bf16(w) => {
@@ -173,12 +172,7 @@ impl PackedMatrix {
     /// [`PackedMatrix::matmul`] with a chosen instruction set (tests and races).
     pub fn matmul_with(&self, isa: Isa, pool: &Pool, x: &[f32], rows: usize, out: &mut [f32]) {
         assert!(isa.is_available(), "this machine has no {}", isa.name());
-        assert_eq!(
-            x.len(),
-            rows * self.in_features,
-            "x is [{rows}, {}]",
-            self.in_features
-        );
+        assert_eq!(x.len(), rows * self.in_features, "x is [{rows}, {}]", self.in_features);
         assert_eq!(
             out.len(),
             rows * self.out_features,
@@ -196,15 +190,7 @@ impl PackedMatrix {
         }
     }
 
-    fn in_parts<W: Weight + Sync>(
-        &self,
-        isa: Isa,
-        pool: &Pool,
-        w: &[W],
-        x: &[f32],
-        rows: usize,
-        out: &mut [f32],
-    ) {
+    fn in_parts<W: Weight + Sync>(&self, isa: Isa, pool: &Pool, w: &[W], x: &[f32], rows: usize, out: &mut [f32]) {
         let panels = self.out_features.div_ceil(PANEL);
         if rows == 0 || panels == 0 {
             return;
@@ -279,9 +265,7 @@ impl<W: Weight> Task<'_, W> {
             // An empty sum still overwrites: one block of zero steps.
             for k in (0..self.k.max(1)).step_by(K_BLOCK) {
                 // SAFETY: the caller's.
-                unsafe {
-                    self.multiply_block(rows.clone(), panels.clone(), k..(k + K_BLOCK).min(self.k))
-                };
+                unsafe { self.multiply_block(rows.clone(), panels.clone(), k..(k + K_BLOCK).min(self.k)) };
             }
         }
     }
@@ -302,9 +286,7 @@ impl<W: Weight> Task<'_, W> {
                 let block = self.block(rows.clone(), panel..panel + 1, k.clone());
                 let tiles = rows.len().div_ceil(block.tile_rows);
                 // The next panel's block, a share of whole cache lines per tile.
-                let share = (size_of::<W>() * PANEL * k.len())
-                    .div_ceil(tiles)
-                    .next_multiple_of(64);
+                let share = (size_of::<W>() * PANEL * k.len()).div_ceil(tiles).next_multiple_of(64);
                 let block = Block {
                     x: dense.as_ptr(),
                     x_row: k.len(),
@@ -356,10 +338,7 @@ fn pack<W: Weight + Pod>(weights: &[W], out_features: usize, in_features: usize)
     for column in 0..PANEL {
         order[W::place(column)] = column;
     }
-    for (p, panel) in packed
-        .chunks_exact_mut((in_features * PANEL).max(1))
-        .enumerate()
-    {
+    for (p, panel) in packed.chunks_exact_mut((in_features * PANEL).max(1)).enumerate() {
         exercises::pack_panel(weights, in_features, p * PANEL, &order, W::zeroed(), panel);
     }
     packed

@@ -147,17 +147,10 @@ impl Pool {
         let shared = &*self.shared;
         let num_tasks = u32::try_from(num_tasks).expect("fewer than 2^32 tasks");
         // SAFETY: this only erases the lifetime. `run` does not return before `pending` is zero, and no one calls the closure after that.
-        let task = unsafe {
-            std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const (dyn Fn(usize) + Sync)>(
-                task,
-            )
-        };
+        let task = unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const (dyn Fn(usize) + Sync)>(task) };
         // SAFETY: we hold `turn`, and the last job's tasks are all finished: nobody reads `job` now.
         unsafe { *shared.job.get() = Job { task, num_tasks } };
-        shared
-            .pending
-            .0
-            .store(num_tasks as usize, Ordering::Relaxed);
+        shared.pending.0.store(num_tasks as usize, Ordering::Relaxed);
         let generation = (shared.ticket.0.load(Ordering::Relaxed) >> 32).wrapping_add(1);
         shared
             .ticket
@@ -207,12 +200,11 @@ impl Shared {
                 return None;
             }
             // A job of the same generation and count comes back only after 2^32 jobs, so an equal word means the same job.
-            match self.ticket.0.compare_exchange_weak(
-                seen,
-                seen - 1,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
+            match self
+                .ticket
+                .0
+                .compare_exchange_weak(seen, seen - 1, Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(_) => return Some(left),
                 Err(now) => seen = now,
             }
@@ -225,14 +217,10 @@ impl Shared {
             let Job { task, num_tasks } = unsafe { *self.job.get() };
             // SAFETY: as above, `run` has not returned, so the closure it borrows is alive.
             let task = unsafe { &*task };
-            if let Err(payload) =
-                catch_unwind(AssertUnwindSafe(|| task((num_tasks - left) as usize)))
-            {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task((num_tasks - left) as usize))) {
                 lock(&self.panic).get_or_insert(payload);
             }
-            if self.pending.0.fetch_sub(1, Ordering::SeqCst) == 1
-                && self.caller_sleeps.load(Ordering::SeqCst)
-            {
+            if self.pending.0.fetch_sub(1, Ordering::SeqCst) == 1 && self.caller_sleeps.load(Ordering::SeqCst) {
                 drop(lock(&self.sleep));
                 self.finished.notify_all();
             }
@@ -243,18 +231,13 @@ impl Shared {
         INSIDE_TASK.set(true);
         while !self.stop.load(Ordering::Relaxed) {
             self.take_tasks();
-            if spin_until(|| {
-                self.tasks_left(Ordering::Relaxed) > 0 || self.stop.load(Ordering::Relaxed)
-            }) {
+            if spin_until(|| self.tasks_left(Ordering::Relaxed) > 0 || self.stop.load(Ordering::Relaxed)) {
                 continue;
             }
             let mut guard = lock(&self.sleep);
             self.sleepers.fetch_add(1, Ordering::SeqCst);
             while self.tasks_left(Ordering::SeqCst) == 0 && !self.stop.load(Ordering::SeqCst) {
-                guard = self
-                    .published
-                    .wait(guard)
-                    .unwrap_or_else(|e| e.into_inner());
+                guard = self.published.wait(guard).unwrap_or_else(|e| e.into_inner());
             }
             self.sleepers.fetch_sub(1, Ordering::SeqCst);
         }

@@ -54,9 +54,7 @@ pub fn read_bandwidth(pool: &Pool, bytes: usize) -> f64 {
 pub fn read_bandwidth_with(pool: &Pool, bytes: usize, pages: Pages) -> f64 {
     let threads = pool.num_threads();
     // Whole steps of the reading loop per thread.
-    let part = (bytes / size_of::<f32>() / threads)
-        .next_multiple_of(STEP)
-        .max(STEP);
+    let part = (bytes / size_of::<f32>() / threads).next_multiple_of(STEP).max(STEP);
     let mut numbers = match pages {
         Pages::Huge => Aligned::<f32>::zeros(part * threads),
         Pages::Usual => Aligned::zeros_on_small_pages(part * threads),
@@ -91,11 +89,7 @@ fn best_seconds(rounds: usize, mut work: impl FnMut()) -> f64 {
 }
 
 /// Independent sums of the peak loop: more than latency (4 cycles) times units (2, on some cores 4), fewer than registers.
-const SUMS: usize = if cfg!(target_arch = "aarch64") {
-    20
-} else {
-    12
-};
+const SUMS: usize = if cfg!(target_arch = "aarch64") { 20 } else { 12 };
 
 #[inline(always)]
 unsafe fn multiply_add_loop<L: Lanes>(steps: usize) -> f32 {
@@ -137,9 +131,7 @@ unsafe fn first_of_sum<L: Lanes>(sums: impl IntoIterator<Item = L::V>) -> f32 {
     // SAFETY: the caller has the instruction set; a register holds at most 16 numbers.
     unsafe {
         let one = L::splat(1.0);
-        let total = sums
-            .into_iter()
-            .fold(L::zero(), |total, sum| L::fma(sum, one, total));
+        let total = sums.into_iter().fold(L::zero(), |total, sum| L::fma(sum, one, total));
         let mut numbers = [0.0; 16];
         L::store(numbers.as_mut_ptr(), total);
         numbers[0]

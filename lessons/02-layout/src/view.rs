@@ -156,13 +156,8 @@ impl<'a> View<'a, f32> {
     /// # Panics
     /// If it has another number of axes.
     pub fn matrix(&self) -> MatRef<'a> {
-        let (&[rows, cols], &[row_stride, col_stride]) =
-            (self.layout.shape(), self.layout.strides())
-        else {
-            panic!(
-                "a matrix has two axes, this view has shape {:?}",
-                self.layout.shape()
-            )
+        let (&[rows, cols], &[row_stride, col_stride]) = (self.layout.shape(), self.layout.strides()) else {
+            panic!("a matrix has two axes, this view has shape {:?}", self.layout.shape())
         };
         let data = &self.data[self.layout.offset().min(self.data.len())..];
         MatRef {

@@ -10,10 +10,7 @@ pub fn sum_strided(numbers: &[u32], stride: usize) -> u32 {
     if stride == 1 {
         return sum(numbers);
     }
-    numbers
-        .iter()
-        .step_by(stride)
-        .fold(0, |sum, &x| sum.wrapping_add(x))
+    numbers.iter().step_by(stride).fold(0, |sum, &x| sum.wrapping_add(x))
 }
 
 /// Adds up runs of `run` neighbours that begin every `period` numbers: `run` = `period` reads everything, in order.
@@ -21,10 +18,7 @@ pub fn sum_strided(numbers: &[u32], stride: usize) -> u32 {
 /// # Panics
 /// If the period is zero or the run longer than it.
 pub fn sum_runs(numbers: &[u32], run: usize, period: usize) -> u32 {
-    assert!(
-        run <= period,
-        "a run of {run} does not fit into a period of {period}"
-    );
+    assert!(run <= period, "a run of {run} does not fit into a period of {period}");
     numbers
         .chunks_exact(period)
         .fold(0, |total, chunk| total.wrapping_add(sum(&chunk[..run])))

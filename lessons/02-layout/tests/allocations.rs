@@ -38,20 +38,12 @@ fn products_allocate_nothing_after_the_first_calls() {
                     (MatRef::row_major(&x, k, m).t(), MatRef::row_major(&w, k, n)),
                     (MatRef::row_major(&x, m, k), MatRef::row_major(&w, n, k).t()),
                 ] {
-                    gemm(
-                        &pool,
-                        a,
-                        b,
-                        &mut MatMut::row_major(&mut y, m, n),
-                        Write::Overwrite,
-                    );
+                    gemm(&pool, a, b, &mut MatMut::row_major(&mut y, m, n), Write::Overwrite);
                 }
             }
         };
         // Which thread takes which part is chance, so a thread may make its scratch late; but it makes it only once.
-        let idle_rounds = (0..40)
-            .filter(|_| measure(|| all(5)).1.allocations == 0)
-            .count();
+        let idle_rounds = (0..40).filter(|_| measure(|| all(5)).1.allocations == 0).count();
         assert!(
             idle_rounds >= 36,
             "{threads} threads: {idle_rounds} of 40 rounds without an allocation"
@@ -60,11 +52,7 @@ fn products_allocate_nothing_after_the_first_calls() {
 }
 
 fn only_converting_in_the_loop_allocates_at_each_step() {
-    let [each, once, registers] = converting([
-        Conversion::EachStep,
-        Conversion::OnceBefore,
-        Conversion::InRegisters,
-    ]);
+    let [each, once, registers] = converting([Conversion::EachStep, Conversion::OnceBefore, Conversion::InRegisters]);
     assert_eq!(each.allocations, STEPS);
     assert_eq!(once.allocations, 0);
     assert_eq!(registers.allocations, 0);
@@ -75,9 +63,5 @@ fn a_view_allocates_its_lists_and_nothing_else() {
     let layout = Layout::row_major(&[4096, 4096]);
     let (view, ledger) = measure(|| layout.transpose(0, 1));
     assert_eq!(view.strides(), [1, 4096]);
-    assert!(
-        ledger.allocated_bytes < 256,
-        "{} bytes",
-        ledger.allocated_bytes
-    );
+    assert!(ledger.allocated_bytes < 256, "{} bytes", ledger.allocated_bytes);
 }

@@ -32,11 +32,7 @@ fn every_rung_does_the_same_multiply_adds() {
 fn lines(product: fn(&Counted, &Counted, &mut [f32]), x: MatRef, w: MatRef) -> u64 {
     let cache = RefCell::new(Cache::default());
     let mut y = vec![0.0; x.rows * w.cols];
-    product(
-        &Counted::new(x, &cache, 0),
-        &Counted::new(w, &cache, 1 << 30),
-        &mut y,
-    );
+    product(&Counted::new(x, &cache, 0), &Counted::new(w, &cache, 1 << 30), &mut y);
     cache.into_inner().lines_fetched()
 }
 
@@ -49,14 +45,8 @@ fn naive_fetches_a_line_per_multiply_add_and_reordered_a_sixteenth() {
     let work = (m * k * n) as u64;
     let naive = lines(|x, w, y| ladder::naive(x, w, y), x, w);
     let reordered = lines(|x, w, y| ladder::reordered(x, w, y), x, w);
-    assert!(
-        naive > work * 9 / 10,
-        "{naive} lines for {work} multiply-adds"
-    );
-    assert!(
-        reordered < work / 15,
-        "{reordered} lines for {work} multiply-adds"
-    );
+    assert!(naive > work * 9 / 10, "{naive} lines for {work} multiply-adds");
+    assert!(reordered < work / 15, "{reordered} lines for {work} multiply-adds");
 }
 
 /// T1, the other outcome: seen through a transposed view, the naive loop finds its weights side by side and the reordered one does not.
@@ -99,31 +89,16 @@ fn blocked_fetches_the_weights_once_for_all_rows() {
     let reordered = lines(|x, w, y| ladder::reordered(x, w, y), x, w);
     let blocked = lines(|x, w, y| ladder::blocked(x, w, y), x, w);
     assert!(reordered >= 16 * once, "{reordered}");
-    assert!(
-        blocked < 2 * once,
-        "{blocked} lines where {once} hold the weights"
-    );
+    assert!(blocked < 2 * once, "{blocked} lines where {once} hold the weights");
 }
 
 /// T2: useful bytes per line fall with the step until each line brings one f32.
 #[test]
 fn a_step_of_64_bytes_fetches_a_line_for_each_number() {
-    for (step, lines_per_16) in [
-        (1, 1),
-        (2, 2),
-        (4, 4),
-        (8, 8),
-        (16, 16),
-        (32, 16),
-        (1024, 16),
-    ] {
+    for (step, lines_per_16) in [(1, 1), (2, 2), (4, 4), (8, 8), (16, 16), (32, 16), (1024, 16)] {
         let mut cache = Cache::default();
         (0..1600).for_each(|i| cache.read(4 * step * i));
-        assert_eq!(
-            cache.lines_fetched(),
-            100 * lines_per_16,
-            "step of {step} numbers"
-        );
+        assert_eq!(cache.lines_fetched(), 100 * lines_per_16, "step of {step} numbers");
     }
 }
 
@@ -144,11 +119,7 @@ fn runs_of_whole_lines_fetch_equal_lines_but_not_equal_runs() {
 /// T3: converting in the loop moves bytes at each step; before the loop, or in registers, it does not.
 #[test]
 fn converting_in_the_loop_moves_bytes_at_each_step() {
-    let [each, once, registers] = converting([
-        Conversion::EachStep,
-        Conversion::OnceBefore,
-        Conversion::InRegisters,
-    ]);
+    let [each, once, registers] = converting([Conversion::EachStep, Conversion::OnceBefore, Conversion::InRegisters]);
     let weights = (OUT * INNER) as u64;
     assert_eq!(each.bytes_read - once.bytes_read, STEPS * 2 * weights);
     assert_eq!(each.bytes_written - once.bytes_written, STEPS * 4 * weights);
@@ -168,10 +139,7 @@ fn a_product_reads_its_weights_once_for_all_rows() {
         for rows in [1, 8, 33] {
             let (x, mut y) = (numbers(rows * inner), vec![0.0; rows * out]);
             let ((), ledger) = measure(|| matrix.matmul(&pool, &x, rows, &mut y));
-            assert_eq!(
-                ledger.bytes_read,
-                (out * inner * width + rows * inner * 4) as u64
-            );
+            assert_eq!(ledger.bytes_read, (out * inner * width + rows * inner * 4) as u64);
             assert_eq!(ledger.bytes_written, (rows * out * 4) as u64);
             assert_eq!(ledger.multiply_adds, (rows * out * inner) as u64);
         }

@@ -29,12 +29,7 @@ mod ex_02_1_permuted_strides {
     #[test]
     fn a_stride_travels_with_its_axis_for_nothing_was_copied() {
         check(&[2, 3], &[3, 1], &[1, 0], (&[3, 2], &[1, 3]));
-        check(
-            &[2, 3, 4],
-            &[12, 4, 1],
-            &[0, 2, 1],
-            (&[2, 4, 3], &[12, 1, 4]),
-        );
+        check(&[2, 3, 4], &[12, 4, 1], &[0, 2, 1], (&[2, 4, 3], &[12, 1, 4]));
     }
 
     /// A layout with gaps, or one that repeats numbers, keeps its gaps and its zeros.
@@ -47,12 +42,7 @@ mod ex_02_1_permuted_strides {
     /// Putting axis i at place order[i] is right for a swap of two axes and wrong for a rotation of three.
     #[test]
     fn a_rotation_of_three_axes_is_not_its_inverse() {
-        check(
-            &[2, 3, 4],
-            &[12, 4, 1],
-            &[1, 2, 0],
-            (&[3, 4, 2], &[4, 1, 12]),
-        );
+        check(&[2, 3, 4], &[12, 4, 1], &[1, 2, 0], (&[3, 4, 2], &[4, 1, 12]));
     }
 }
 
@@ -211,13 +201,7 @@ mod ex_02_3_blocked_loop {
     /// large number) and 1 from the back.
     #[test]
     fn each_output_adds_its_products_with_k_ascending() {
-        let (c, ..) = product(
-            &[1.0, 1e8, -1e8],
-            &[1.0; 3],
-            (1, 3, 1),
-            (1, 1),
-            vec![0.0; 1],
-        );
+        let (c, ..) = product(&[1.0, 1e8, -1e8], &[1.0; 3], (1, 3, 1), (1, 1), vec![0.0; 1]);
         assert!(
             c[0] == 0.0,
             "1 + 1e8 - 1e8 in f32, added from k = 0 on, is 0; found {}, another order of the blocks or steps",
@@ -298,11 +282,7 @@ mod ex_02_4_pack_a_panel {
         for (at, &found) in panel.iter().enumerate() {
             let (k, place) = (at / 32, at % 32);
             let output = first + order[place];
-            let expected = if output < out_features {
-                weight(output, k)
-            } else {
-                0
-            };
+            let expected = if output < out_features { weight(output, k) } else { 0 };
             assert!(
                 found == expected,
                 "weights [{out_features}, {in_features}], first = {first}, order = {:?}…: line {k}, place {place} belongs to output {output}; \
@@ -415,8 +395,7 @@ mod ex_02_5_mend_the_tail {
 
 /// The option that course.toml calls right.
 fn right_option(id: &str) -> String {
-    let course: toml::Table =
-        toml::from_str(include_str!("../course.toml")).expect("course.toml is TOML");
+    let course: toml::Table = toml::from_str(include_str!("../course.toml")).expect("course.toml is TOML");
     let exercises = course["exercises"].as_array().expect("a list");
     let exercise = exercises
         .iter()
@@ -458,10 +437,7 @@ mod ex_02_6_copy_first {
             let elements = (0..8 * 256).map(|e| x.at(e / 256, e % 256));
             assert_eq!(elements.count(), 8 * 256);
         };
-        let (from_view, copied_first) = (
-            lines(view, product),
-            lines(view, copy) + lines(dense, product),
-        );
+        let (from_view, copied_first) = (lines(view, product), lines(view, copy) + lines(dense, product));
         assert_eq!(
             super::right_option("02.6"),
             format!("view {from_view}, copied first {copied_first}")
@@ -483,10 +459,7 @@ mod ex_02_7_fewer_operations {
             }
         }
         assert_eq!(cache.reads(), 1024 * 1024 / 16);
-        assert_eq!(
-            super::right_option("02.7"),
-            cache.lines_fetched().to_string()
-        );
+        assert_eq!(super::right_option("02.7"), cache.lines_fetched().to_string());
     }
 
     /// The whole matrix, row by row: sixteen times the additions, the same lines, and one run instead of one a line.
@@ -494,10 +467,7 @@ mod ex_02_7_fewer_operations {
     fn the_whole_matrix_in_order_fetches_no_more() {
         let mut cache = Cache::default();
         (0..1024 * 1024).for_each(|place| cache.read(4 * place));
-        assert_eq!(
-            super::right_option("02.7"),
-            cache.lines_fetched().to_string()
-        );
+        assert_eq!(super::right_option("02.7"), cache.lines_fetched().to_string());
         assert_eq!(cache.runs_fetched(), 1);
     }
 }

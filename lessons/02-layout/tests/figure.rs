@@ -16,8 +16,7 @@ fn the_recorded_trace_is_fresh() {
 /// Lines fetched for each walk, through six lines and through eight.
 #[test]
 fn each_order_fetches_what_the_chapter_says() {
-    let trace: serde_json::Value =
-        serde_json::from_str(&trace_layout::trace()).expect("the trace is JSON");
+    let trace: serde_json::Value = serde_json::from_str(&trace_layout::trace()).expect("the trace is JSON");
     let steps = |run: &serde_json::Value| match run["steps"].as_array() {
         Some(steps) if !steps.is_empty() => steps.clone(),
         _ => trace["steps"].as_array().expect("a list").clone(),

@@ -46,8 +46,7 @@ struct Product {
 }
 
 fn golden() -> Golden {
-    serde_json::from_str(include_str!("golden/layout.json"))
-        .expect("layout.json is as layout.py writes it")
+    serde_json::from_str(include_str!("golden/layout.json")).expect("layout.json is as layout.py writes it")
 }
 
 fn change(layout: Layout, change: &Value) -> Layout {
@@ -72,10 +71,7 @@ fn change(layout: Layout, change: &Value) -> Layout {
 #[test]
 fn views_are_numpys() {
     for case in golden().views {
-        let layout = case
-            .changes
-            .iter()
-            .fold(Layout::row_major(&case.from), change);
+        let layout = case.changes.iter().fold(Layout::row_major(&case.from), change);
         let what = format!("{:?} through {:?}", case.from, case.changes);
         assert_eq!(layout.shape(), case.shape, "{what}");
         assert_eq!(layout.is_contiguous(), case.contiguous, "{what}");
@@ -101,22 +97,12 @@ fn views_are_numpys() {
 fn reshape_copies_exactly_when_numpy_does() {
     for case in golden().reshapes {
         let numbers: Vec<u32> = (0..case.from.iter().product::<usize>() as u32).collect();
-        let layout = case
-            .changes
-            .iter()
-            .fold(Layout::row_major(&case.from), change);
+        let layout = case.changes.iter().fold(Layout::row_major(&case.from), change);
         let view = View::new(&numbers, layout);
         let reshaped = view.reshape(&case.to);
-        let what = format!(
-            "{:?} through {:?} to {:?}",
-            case.from, case.changes, case.to
-        );
+        let what = format!("{:?} through {:?} to {:?}", case.from, case.changes, case.to);
         assert_eq!(reshaped.was_copied(), case.copied, "{what}");
-        assert_eq!(
-            reshaped.view().iter().collect::<Vec<_>>(),
-            case.elements,
-            "{what}"
-        );
+        assert_eq!(reshaped.view().iter().collect::<Vec<_>>(), case.elements, "{what}");
     }
 }
 
@@ -125,10 +111,7 @@ fn products_are_numpys_in_f64() {
     for case in golden().products {
         let (m, k, n) = (case.rows, case.inner, case.columns);
         let pool = Pool::new(2);
-        let (a, b) = (
-            MatRef::row_major(&case.a, m, k),
-            MatRef::row_major(&case.b, k, n),
-        );
+        let (a, b) = (MatRef::row_major(&case.a, m, k), MatRef::row_major(&case.b, k, n));
         let mut by_gemm = vec![0.0; m * n];
         gemm(
             &pool,

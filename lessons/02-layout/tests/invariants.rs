@@ -19,8 +19,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     let any = 0..1000usize;
     let change = prop_oneof![
         (any.clone(), any.clone()).prop_map(|(a, b)| Change::Transpose(a, b)),
-        (any.clone(), any.clone(), any.clone(), 1..4usize)
-            .prop_map(|(a, b, c, s)| Change::Slice(a, b, c, s)),
+        (any.clone(), any.clone(), any.clone(), 1..4usize).prop_map(|(a, b, c, s)| Change::Slice(a, b, c, s)),
         (any.clone(), any.clone()).prop_map(|(a, i)| Change::Select(a, i)),
         (1..4usize).prop_map(Change::NewAxis),
     ];
@@ -41,10 +40,7 @@ fn apply(layout: &Layout, change: &Change) -> Layout {
             layout.select(axis % axes, index % layout.shape()[axis % axes])
         }
         Change::NewAxis(length) if axes < 5 => {
-            let shape: Vec<usize> = [length]
-                .into_iter()
-                .chain(layout.shape().iter().copied())
-                .collect();
+            let shape: Vec<usize> = [length].into_iter().chain(layout.shape().iter().copied()).collect();
             layout.broadcast_to(&shape)
         }
         _ => layout.clone(),
@@ -55,9 +51,7 @@ fn layouts() -> impl Strategy<Value = (Vec<usize>, Layout)> {
     (prop::collection::vec(0..5usize, 1..4), changes()).prop_map(|(shape, changes)| {
         let layout = changes
             .iter()
-            .fold(Layout::row_major(&shape), |layout, change| {
-                apply(&layout, change)
-            });
+            .fold(Layout::row_major(&shape), |layout, change| apply(&layout, change));
         (shape, layout)
     })
 }

@@ -30,11 +30,7 @@ fn naive(a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
     for i in 0..c.rows {
         for j in 0..c.cols {
             let place = i * c.row_stride + j * c.col_stride;
-            let start = if mode == Write::Overwrite {
-                0.0
-            } else {
-                c.data[place]
-            };
+            let start = if mode == Write::Overwrite { 0.0 } else { c.data[place] };
             c.data[place] = (0..a.cols).fold(start, |sum, k| {
                 let (a, b) = (
                     a.data[i * a.row_stride + k * a.col_stride],
@@ -50,11 +46,7 @@ fn naive(a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
 fn assert_same_bits(found: &[f32], expected: &[f32], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (f, e)) in found.iter().zip(expected).enumerate() {
-        assert_eq!(
-            f.to_bits(),
-            e.to_bits(),
-            "{what}: number {i} is {f} instead of {e}"
-        );
+        assert_eq!(f.to_bits(), e.to_bits(), "{what}: number {i} is {f} instead of {e}");
     }
 }
 
@@ -75,10 +67,7 @@ fn expected_rows(x: &[f32], w: &[f32], out_features: usize, in_features: usize) 
 /// Rule 5: a row's result does not depend on how many rows there are, on threads, or on the instruction set.
 #[track_caller]
 fn check_packed(out_features: usize, in_features: usize) {
-    let (w, x) = (
-        random(out_features * in_features, 1),
-        random(40 * in_features, 2),
-    );
+    let (w, x) = (random(out_features * in_features, 1), random(40 * in_features, 2));
     let narrow: Vec<bf16> = w.iter().map(|&w| bf16::from_f32(w)).collect();
     let widened: Vec<f32> = narrow.iter().map(|w| w.to_f32()).collect();
     let matrices = [
@@ -125,10 +114,7 @@ fn packed_product_continues_its_sums_over_blocks_of_k() {
 fn tail_outputs_are_not_dropped_for_any_width() {
     for out_features in 1..=66 {
         let in_features = 5;
-        let (w, x) = (
-            random(out_features * in_features, 3),
-            random(40 * in_features, 4),
-        );
+        let (w, x) = (random(out_features * in_features, 3), random(40 * in_features, 4));
         let expected = expected_rows(&x, &w, out_features, in_features);
         let matrix = PackedMatrix::from_f32(&w, out_features, in_features);
         for isa in Isa::available() {
@@ -155,10 +141,7 @@ fn empty_shapes_are_defined() {
 #[test]
 fn many_rows_are_cut_into_blocks_without_a_seam() {
     let (out_features, in_features, rows) = (70, 600, 450);
-    let (w, x) = (
-        random(out_features * in_features, 5),
-        random(rows * in_features, 6),
-    );
+    let (w, x) = (random(out_features * in_features, 5), random(rows * in_features, 6));
     let matrix = PackedMatrix::from_f32(&w, out_features, in_features);
     let (mut all, mut one) = (vec![0.0; rows * out_features], vec![0.0; out_features]);
     matrix.matmul(&Pool::new(2), &x, rows, &mut all);
@@ -207,11 +190,7 @@ fn strides(kind: usize, rows: usize, cols: usize) -> (usize, usize) {
 #[track_caller]
 fn check_gemm(m: usize, n: usize, k: usize) {
     let room = |rows: usize, cols: usize| 2 * rows * cols + 2 * rows + 2 * cols + 2;
-    let (a_data, b_data, c_data) = (
-        random(room(m, k), 1),
-        random(room(k, n), 2),
-        random(room(m, n), 3),
-    );
+    let (a_data, b_data, c_data) = (random(room(m, k), 1), random(room(k, n), 2), random(room(m, n), 3));
     for threads in 1..=3 {
         let pool = Pool::new(threads);
         for kinds in 0..27 {
@@ -264,9 +243,8 @@ fn check_gemm(m: usize, n: usize, k: usize) {
                         },
                         mode,
                     );
-                    let what = format!(
-                        "[{m}, {k}] x [{k}, {n}], strides {kinds}, {mode:?}, {threads} threads, {isa:?}"
-                    );
+                    let what =
+                        format!("[{m}, {k}] x [{k}, {n}], strides {kinds}, {mode:?}, {threads} threads, {isa:?}");
                     // Whole storage: what lies between the elements of c is left alone.
                     assert_same_bits(&found, &expected, &what);
                 }
@@ -277,13 +255,7 @@ fn check_gemm(m: usize, n: usize, k: usize) {
 
 #[test]
 fn gemm_has_the_bits_of_the_naive_loops_for_any_strides() {
-    for (m, n, k) in [
-        (1, 1, 1),
-        (2, 35, 3),
-        (15, 64, 20),
-        (40, 33, 31),
-        (17, 100, 9),
-    ] {
+    for (m, n, k) in [(1, 1, 1), (2, 35, 3), (15, 64, 20), (40, 33, 31), (17, 100, 9)] {
         check_gemm(m, n, k);
     }
 }
@@ -297,12 +269,7 @@ fn gemm_drops_no_tail_in_any_direction() {
             let (a, b) = (random(m * k, 8), random(k * n, 9));
             let (a, b) = (MatRef::row_major(&a, m, k), MatRef::row_major(&b, n, k).t());
             let mut expected = vec![0.0; m * n];
-            naive(
-                a,
-                b,
-                &mut MatMut::row_major(&mut expected, m, n),
-                Write::Overwrite,
-            );
+            naive(a, b, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
             for isa in Isa::available() {
                 let mut found = vec![f32::NAN; m * n];
                 gemm_with(
@@ -313,11 +280,7 @@ fn gemm_drops_no_tail_in_any_direction() {
                     &mut MatMut::row_major(&mut found, m, n),
                     Write::Overwrite,
                 );
-                assert_same_bits(
-                    &found,
-                    &expected,
-                    &format!("[{m}, {k}] x [{k}, {n}], {isa:?}"),
-                );
+                assert_same_bits(&found, &expected, &format!("[{m}, {k}] x [{k}, {n}], {isa:?}"));
             }
         }
     }
@@ -332,14 +295,10 @@ fn bf16_weights_accumulate_in_f32() {
     weights[0] = bf16::ONE;
     weights.extend(vec![bf16::ZERO; in_features]);
     weights[in_features] = bf16::from_f32(1.25);
-    let in_bf16 = weights[..in_features].iter().fold(bf16::ZERO, |sum, &w| {
-        bf16::from_f32(sum.to_f32() + w.to_f32())
-    });
-    assert_eq!(
-        in_bf16.to_f32(),
-        1.0,
-        "a sum kept in bf16 never grows beyond 1"
-    );
+    let in_bf16 = weights[..in_features]
+        .iter()
+        .fold(bf16::ZERO, |sum, &w| bf16::from_f32(sum.to_f32() + w.to_f32()));
+    assert_eq!(in_bf16.to_f32(), 1.0, "a sum kept in bf16 never grows beyond 1");
     let matrix = PackedMatrix::from_bf16(&weights, 2, in_features);
     let mut y = [0.0; 2];
     matrix.matmul(&Pool::new(1), &vec![1.0; in_features], 1, &mut y);
@@ -359,18 +318,10 @@ fn gemm_has_no_seam_between_its_blocks() {
         let (a, b) = (random(m * k, 1), random(k * n, 2));
         for (a, b) in [
             (MatRef::row_major(&a, m, k), MatRef::row_major(&b, k, n)),
-            (
-                MatRef::row_major(&a, k, m).t(),
-                MatRef::row_major(&b, n, k).t(),
-            ),
+            (MatRef::row_major(&a, k, m).t(), MatRef::row_major(&b, n, k).t()),
         ] {
             let (mut expected, mut found) = (vec![0.0; m * n], vec![f32::NAN; m * n]);
-            naive(
-                a,
-                b,
-                &mut MatMut::row_major(&mut expected, m, n),
-                Write::Overwrite,
-            );
+            naive(a, b, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
             gemm(
                 &Pool::new(2),
                 a,
@@ -394,12 +345,7 @@ fn gemm_is_right_where_it_copies_crowded_rows() {
     };
     let b = MatRef::row_major(&b, 600, n);
     let (mut expected, mut found) = (vec![0.0; m * n], vec![f32::NAN; m * n]);
-    naive(
-        a,
-        b,
-        &mut MatMut::row_major(&mut expected, m, n),
-        Write::Overwrite,
-    );
+    naive(a, b, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
     gemm(
         &Pool::new(1),
         a,
@@ -413,14 +359,8 @@ fn gemm_is_right_where_it_copies_crowded_rows() {
 #[test]
 fn packed_product_equals_gemm() {
     let (rows, out_features, in_features) = (21, 90, 333);
-    let (w, x) = (
-        random(out_features * in_features, 1),
-        random(rows * in_features, 2),
-    );
-    let (mut packed, mut on_the_fly) = (
-        vec![0.0; rows * out_features],
-        vec![0.0; rows * out_features],
-    );
+    let (w, x) = (random(out_features * in_features, 1), random(rows * in_features, 2));
+    let (mut packed, mut on_the_fly) = (vec![0.0; rows * out_features], vec![0.0; rows * out_features]);
     let pool = Pool::new(2);
     PackedMatrix::from_f32(&w, out_features, in_features).matmul(&pool, &x, rows, &mut packed);
     let (x, w) = (
@@ -453,11 +393,7 @@ fn every_rung_of_the_ladder_gives_the_naive_bits() {
         for rung in Rung::ALL {
             let mut found = vec![f32::NAN; m * n];
             ladder.run(rung, &a, m, &mut found);
-            assert_same_bits(
-                &found,
-                &expected,
-                &format!("{} [{m}, {k}] x [{k}, {n}]", rung.name()),
-            );
+            assert_same_bits(&found, &expected, &format!("{} [{m}, {k}] x [{k}, {n}]", rung.name()));
         }
     }
 }
@@ -466,17 +402,9 @@ fn every_rung_of_the_ladder_gives_the_naive_bits() {
 fn the_simple_loops_read_any_strides() {
     let (m, k, n) = (7, 20, 33);
     let (a, b) = (random(m * k, 1), random(k * n, 2));
-    let (a_t, b_t) = (
-        MatRef::row_major(&a, k, m).t(),
-        MatRef::row_major(&b, n, k).t(),
-    );
+    let (a_t, b_t) = (MatRef::row_major(&a, k, m).t(), MatRef::row_major(&b, n, k).t());
     let mut expected = vec![0.0; m * n];
-    naive(
-        a_t,
-        b_t,
-        &mut MatMut::row_major(&mut expected, m, n),
-        Write::Overwrite,
-    );
+    naive(a_t, b_t, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
     let mut found = vec![f32::NAN; m * n];
     ladder::naive(&a_t, &b_t, &mut found);
     assert_same_bits(&found, &expected, "naive");

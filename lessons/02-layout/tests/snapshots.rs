@@ -17,10 +17,7 @@ fn views_as_lists() {
         ("transpose(0, 1)", base.transpose(0, 1)),
         ("slice(1, 0..3, 2)", base.slice(1, 0..3, 2)),
         ("select(0, 1)", base.select(0, 1)),
-        (
-            "select(0, 1), broadcast",
-            base.select(0, 1).broadcast_to(&[2, 3]),
-        ),
+        ("select(0, 1), broadcast", base.select(0, 1).broadcast_to(&[2, 3])),
         ("slice(0, 1..1, 1)", base.slice(0, 1..1, 1)),
     ] {
         let places: Vec<usize> = layout.places().collect();
@@ -48,10 +45,7 @@ fn lines_of_the_simple_loops() {
     let (x, w) = (vec![1.0; m * k], vec![1.0; k * n]);
     let (x, x_strided) = (MatRef::row_major(&x, m, k), MatRef::row_major(&x, k, m).t());
     let (w, w_transposed) = (MatRef::row_major(&w, k, n), MatRef::row_major(&w, n, k).t());
-    let mut text = format!(
-        "{} multiply-adds; lines and runs of lines fetched\n",
-        m * k * n
-    );
+    let mut text = format!("{} multiply-adds; lines and runs of lines fetched\n", m * k * n);
     for (feed, x, w) in [
         ("as stored", x, w),
         ("x strided", x_strided, w),
@@ -83,10 +77,7 @@ fn lines_of_the_simple_loops() {
 fn errors_say_what_was_expected() {
     let text = |work: fn()| {
         let payload = std::panic::catch_unwind(work).expect_err("the shapes do not fit");
-        payload
-            .downcast_ref::<String>()
-            .cloned()
-            .unwrap_or_default()
+        payload.downcast_ref::<String>().cloned().unwrap_or_default()
     };
     let texts = [
         text(|| drop(Layout::row_major(&[2, 3]).permute(&[0]))),

@@ -7,9 +7,7 @@ use training::grammar::Grammar;
 use training::split::Split;
 
 fn main() -> anyhow::Result<()> {
-    let file = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| "tokenizer.json".to_string());
+    let file = std::env::args().nth(1).unwrap_or_else(|| "tokenizer.json".to_string());
     let grammar = Grammar::new();
     let literature = Literature::load(&lab::paths::data_dir().join("corpus"))?;
     let tokenizer = train_tokenizer(&grammar, &literature)?;
@@ -24,10 +22,7 @@ fn main() -> anyhow::Result<()> {
         longest = longest.max(scored.num_scored());
     }
     println!("{} pieces", tokenizer.vocab_size());
-    println!(
-        "stories: {} tokens a document, at most {longest}",
-        tokens / 4000
-    );
+    println!("stories: {} tokens a document, at most {longest}", tokens / 4000);
     println!(
         "stories: {:.2} bytes a token, {:.4} nats a token",
         bytes as f64 / tokens as f64,

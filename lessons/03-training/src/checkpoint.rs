@@ -81,11 +81,7 @@ pub fn save(folder: &Path, trainer: &Trainer, progress: &Progress) -> Result<(),
     let mut arrays: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
     let mut add = |name: String, array: &ArrayD<f32>| {
         let slice = array.as_slice().expect("arrays of a run are row-major");
-        arrays.push((
-            name,
-            array.shape().to_vec(),
-            bytemuck::cast_slice(slice).to_vec(),
-        ));
+        arrays.push((name, array.shape().to_vec(), bytemuck::cast_slice(slice).to_vec()));
     };
     for (index, (name, tensor)) in trainer.model.parameters().into_iter().enumerate() {
         add(format!("weight.{name}"), &tensor.value());
@@ -93,8 +89,7 @@ pub fn save(folder: &Path, trainer: &Trainer, progress: &Progress) -> Result<(),
         add(format!("second.{name}"), &state.second_moments[index]);
     }
     let views = arrays.iter().map(|(name, shape, bytes)| {
-        let view =
-            TensorView::new(Dtype::F32, shape.clone(), bytes).expect("shape and bytes agree");
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).expect("shape and bytes agree");
         (name, view)
     });
     let progress = serde_json::to_string(progress).expect("progress is plain data");
@@ -119,24 +114,14 @@ pub fn load(folder: &Path, trainer: &mut Trainer) -> Result<Option<Progress>, Ch
         found,
     };
     let file = SafeTensors::deserialize(&bytes).map_err(|error| refuse(error.to_string()))?;
-    let (_, header) =
-        SafeTensors::read_metadata(&bytes).map_err(|error| refuse(error.to_string()))?;
-    let text = header
-        .metadata()
-        .as_ref()
-        .and_then(|map| map.get("progress"));
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| refuse(error.to_string()))?;
+    let text = header.metadata().as_ref().and_then(|map| map.get("progress"));
     let text = text.ok_or_else(|| refuse("no progress in its header".into()))?;
-    let progress: Progress =
-        serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
+    let progress: Progress = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
     let read = |name: String, like: &[usize]| {
-        let view = file
-            .tensor(&name)
-            .map_err(|error| refuse(format!("{name}: {error}")))?;
+        let view = file.tensor(&name).map_err(|error| refuse(format!("{name}: {error}")))?;
         if view.dtype() != Dtype::F32 || view.shape() != like {
-            return Err(refuse(format!(
-                "{name}: shape {:?} instead of {like:?}",
-                view.shape()
-            )));
+            return Err(refuse(format!("{name}: shape {:?} instead of {like:?}", view.shape())));
         }
         let data = bytemuck::pod_collect_to_vec::<u8, f32>(view.data());
         Ok(ArrayD::from_shape_vec(IxDyn(like), data).expect("shape was checked"))

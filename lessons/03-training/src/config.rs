@@ -55,9 +55,7 @@ pub enum ConfigError {
         key: &'static str,
     },
     /// Query heads can not be shared out evenly among the key and value heads.
-    #[error(
-        "config.json: num_attention_heads {num_heads} is no multiple of num_key_value_heads {num_kv_heads}"
-    )]
+    #[error("config.json: num_attention_heads {num_heads} is no multiple of num_key_value_heads {num_kv_heads}")]
     UnevenGroups {
         /// Query heads.
         num_heads: usize,
@@ -153,10 +151,7 @@ impl LlamaConfig {
                 head_dim: self.head_dim,
             });
         }
-        let constants = [
-            ("rope_theta", self.rope_theta),
-            ("rms_norm_eps", self.rms_norm_eps),
-        ];
+        let constants = [("rope_theta", self.rope_theta), ("rms_norm_eps", self.rms_norm_eps)];
         for (key, value) in constants {
             if !(value.is_finite() && value > 0.0) {
                 return Err(ConfigError::NotPositive { key, value });
@@ -230,10 +225,7 @@ mod tests {
             num_kv_heads: 3,
             ..LlamaConfig::stories()
         };
-        assert!(matches!(
-            uneven.validate(),
-            Err(ConfigError::UnevenGroups { .. })
-        ));
+        assert!(matches!(uneven.validate(), Err(ConfigError::UnevenGroups { .. })));
         let odd = LlamaConfig {
             head_dim: 7,
             ..LlamaConfig::stories()
@@ -243,9 +235,6 @@ mod tests {
             hidden_size: 0,
             ..LlamaConfig::stories()
         };
-        assert_eq!(
-            zero.validate(),
-            Err(ConfigError::Zero { key: "hidden_size" })
-        );
+        assert_eq!(zero.validate(), Err(ConfigError::Zero { key: "hidden_size" }));
     }
 }

@@ -9,9 +9,7 @@ use crate::random::Random;
 
 /// A text of random tokens out of `0..bound`.
 fn text(len: usize, bound: usize, random: &mut Random) -> Vec<TokenId> {
-    (0..len)
-        .map(|_| TokenId(random.below(bound) as u32))
-        .collect()
+    (0..len).map(|_| TokenId(random.below(bound) as u32)).collect()
 }
 
 /// The list.
@@ -19,13 +17,9 @@ pub fn tasks() -> Vec<Task> {
     let mut random = Random::at(&[3, 0xC057]);
     let letters = text(20_000, 8, &mut random);
     let rows = 64;
-    let logits: Vec<f32> = (0..rows * 2048)
-        .map(|_| 8.0 * random.unit() as f32 - 4.0)
-        .collect();
+    let logits: Vec<f32> = (0..rows * 2048).map(|_| 8.0 * random.unit() as f32 - 4.0).collect();
     let mut buffer = logits.clone();
-    let documents: Vec<String> = (0..100)
-        .map(|n| format!("Document {n}. ").repeat(20))
-        .collect();
+    let documents: Vec<String> = (0..100).map(|n| format!("Document {n}. ").repeat(20)).collect();
     let window = text(513, 2048, &mut random);
     let words: Vec<(Vec<TokenId>, u64)> = (0..500)
         .map(|n| (text(2 + n % 9, 26, &mut random), 1 + n as u64 % 5))

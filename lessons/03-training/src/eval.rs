@@ -7,9 +7,7 @@ use crate::export::read_folder;
 use crate::grammar::{Grammar, TaskItem, facts};
 use crate::metrics::perplexity::surprise;
 use crate::metrics::tasks::Completion;
-use crate::metrics::{
-    Score, StoryReport, TaskAccuracy, score_documents, story_report, task_accuracy,
-};
+use crate::metrics::{Score, StoryReport, TaskAccuracy, score_documents, story_report, task_accuracy};
 use crate::model::Llama;
 use crate::ngram::Ngram;
 use crate::sample::{Sample, greedy, most_likely};
@@ -109,15 +107,9 @@ impl Subject {
         let config = &self.model.config;
         let window = WINDOW.min(config.max_seq_len);
         let stride = STRIDE.min(window);
-        score_documents(
-            documents,
-            window,
-            stride,
-            config.vocab_size,
-            |tokens, out| {
-                out.copy_from_slice(self.model.logits(tokens).as_slice().expect("row-major"));
-            },
-        )
+        score_documents(documents, window, stride, config.vocab_size, |tokens, out| {
+            out.copy_from_slice(self.model.logits(tokens).as_slice().expect("row-major"));
+        })
     }
 
     /// Whether greedy decoding gives the right answers.
@@ -137,10 +129,7 @@ impl Subject {
                 .expect("row-major")
                 .chunks_exact(self.model.config.vocab_size);
             let said: Vec<TokenId> = rows.skip(prompt.len() - 1).map(most_likely).collect();
-            let end = said
-                .iter()
-                .position(|&token| token == IM_END_ID)
-                .unwrap_or(said.len());
+            let end = said.iter().position(|&token| token == IM_END_ID).unwrap_or(said.len());
             self.tokenizer.decode(&said[..end])
         })
     }
@@ -153,16 +142,9 @@ impl Subject {
         };
         let mut told = Vec::with_capacity(prompts.len());
         for group in prompts.chunks(SIDE_BY_SIDE) {
-            let texts: Vec<_> = group
-                .iter()
-                .map(|p| self.tokenizer.encode(&p.prompt))
-                .collect();
+            let texts: Vec<_> = group.iter().map(|p| self.tokenizer.encode(&p.prompt)).collect();
             let ends = [END_OF_TEXT_ID, IM_END_ID];
-            told.extend(
-                greedy(&self.model, &texts, 400, &ends)
-                    .into_iter()
-                    .map(complete),
-            );
+            told.extend(greedy(&self.model, &texts, 400, &ends).into_iter().map(complete));
             watch(told.len());
         }
         told
@@ -181,11 +163,7 @@ pub struct SlotSurprise {
 }
 
 /// The surprise at each slot of held-out stories, by the slot's name: does the model copy?
-pub fn slot_surprise(
-    subject: &Subject,
-    grammar: &Grammar,
-    num_documents: u64,
-) -> BTreeMap<&'static str, SlotSurprise> {
+pub fn slot_surprise(subject: &Subject, grammar: &Grammar, num_documents: u64) -> BTreeMap<&'static str, SlotSurprise> {
     let mut firsts: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
     let mut laters = firsts.clone();
     let vocab_size = subject.model.config.vocab_size;
@@ -195,35 +173,21 @@ pub fn slot_surprise(
         let scored = EvalDocument::new(&document.text, None, &subject.tokenizer);
         let targets = &scored.tokens[1..scored.tokens.len() - 1];
         let logits = subject.model.logits(&scored.tokens[..targets.len()]);
-        let rows = logits
-            .as_slice()
-            .expect("row-major")
-            .chunks_exact(vocab_size);
+        let rows = logits.as_slice().expect("row-major").chunks_exact(vocab_size);
         let mut seen: Vec<&str> = Vec::new();
         let mut at = 0;
         for (row, &token) in rows.zip(targets) {
             let piece = subject.tokenizer.decode(&[token]);
-            let rest = document
-                .text
-                .get(at..)
-                .unwrap_or("")
-                .trim_start_matches(' ');
+            let rest = document.text.get(at..).unwrap_or("").trim_start_matches(' ');
             at += piece.len();
-            let word_len = rest
-                .find(|c: char| !c.is_alphabetic())
-                .unwrap_or(rest.len());
-            let Some((&slot, word)) = words.iter().find(|(_, word)| **word == &rest[..word_len])
-            else {
+            let word_len = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
+            let Some((&slot, word)) = words.iter().find(|(_, word)| **word == &rest[..word_len]) else {
                 continue;
             };
             if word.is_empty() || !piece.trim_start().starts_with(&word[..1]) {
                 continue;
             }
-            let sums = if seen.contains(word) {
-                &mut laters
-            } else {
-                &mut firsts
-            };
+            let sums = if seen.contains(word) { &mut laters } else { &mut firsts };
             let sum = sums.entry(slot).or_default();
             sum.0 += surprise(row, token);
             sum.1 += 1;
@@ -231,8 +195,7 @@ pub fn slot_surprise(
         }
     }
     let mean = |sums: &BTreeMap<&str, (f64, usize)>, slot: &str| {
-        sums.get(slot)
-            .map_or(0.0, |(nats, count)| nats / *count as f64)
+        sums.get(slot).map_or(0.0, |(nats, count)| nats / *count as f64)
     };
     let slots = laters.iter().map(|(&slot, &(_, num_again))| {
         let (first, again) = (mean(&firsts, slot), mean(&laters, slot));
@@ -292,10 +255,7 @@ pub fn fingerprint(set: &Evaluation) -> String {
     for prompt in &set.prompts {
         hash.update(&prompt.prompt);
     }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Names of the baselines, by order - 1.
@@ -307,12 +267,7 @@ pub const BASELINES: [&str; 3] = ["unigram", "bigram", "trigram"];
 ///
 /// # Errors
 /// When the corpus can not be read.
-pub fn evaluate(
-    subject: &Subject,
-    corpus: &Path,
-    size: EvalSize,
-    mut watch: impl FnMut(&str),
-) -> Result<EvalReport> {
+pub fn evaluate(subject: &Subject, corpus: &Path, size: EvalSize, mut watch: impl FnMut(&str)) -> Result<EvalReport> {
     let grammar = Grammar::new();
     let literature = Literature::load(corpus)?;
     let set = Evaluation::new(&grammar, &literature, &subject.tokenizer, Split::Test, size);
@@ -335,8 +290,7 @@ pub fn evaluate(
         stories: ngram_nats(&ngram, &set.stories, order),
         literature: ngram_nats(&ngram, &set.literature, order),
     };
-    let baselines =
-        (1..=BASELINES.len()).map(|order| (BASELINES[order - 1].to_owned(), baseline(order)));
+    let baselines = (1..=BASELINES.len()).map(|order| (BASELINES[order - 1].to_owned(), baseline(order)));
     let baselines = baselines.collect();
     let told = (!set.prompts.is_empty()).then(|| {
         let mut told = subject
@@ -344,9 +298,7 @@ pub fn evaluate(
                 watch(&format!("telling stories: {done} of {}", set.prompts.len()))
             })
             .into_iter();
-        story_report(&grammar, &set.prompts, |_| {
-            told.next().expect("one for each prompt")
-        })
+        story_report(&grammar, &set.prompts, |_| told.next().expect("one for each prompt"))
     });
     Ok(EvalReport {
         model: subject.name.clone(),

@@ -83,16 +83,11 @@ fn weights_bf16(model: &Llama) -> Vec<u8> {
         .into_iter()
         .map(|tensor| {
             let halves: Vec<bf16> = tensor.data.iter().map(|&x| bf16::from_f32(x)).collect();
-            (
-                tensor.name,
-                tensor.shape,
-                bytemuck::cast_slice(&halves).to_vec(),
-            )
+            (tensor.name, tensor.shape, bytemuck::cast_slice(&halves).to_vec())
         })
         .collect();
     let views = tensors.iter().map(|(name, shape, bytes)| {
-        let view =
-            TensorView::new(Dtype::BF16, shape.clone(), bytes).expect("shape and bytes agree");
+        let view = TensorView::new(Dtype::BF16, shape.clone(), bytes).expect("shape and bytes agree");
         (name, view)
     });
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
@@ -107,8 +102,7 @@ pub fn read_folder(folder: &Path, pool: Arc<Pool>) -> anyhow::Result<Llama> {
     use anyhow::Context;
     let path = folder.join("config.json");
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let config: LlamaConfig =
-        serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    let config: LlamaConfig = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
     read_weights(folder, config, pool)
 }
 
@@ -138,10 +132,7 @@ fn to_f32(view: &TensorView<'_>) -> Vec<f32> {
     match view.dtype() {
         Dtype::BF16 => {
             let pairs = view.data().as_chunks::<2>().0;
-            pairs
-                .iter()
-                .map(|&b| bf16::from_le_bytes(b).to_f32())
-                .collect()
+            pairs.iter().map(|&b| bf16::from_le_bytes(b).to_f32()).collect()
         }
         Dtype::F32 => {
             let fours = view.data().as_chunks::<4>().0;

@@ -134,8 +134,7 @@ fn train(args: &TrainArgs, common: &CommonArgs) -> Result<()> {
     let Some(out) = common.out.clone() else {
         bail!("train: expected --out FOLDER for checkpoints and the finished model");
     };
-    let mut schedule =
-        Schedule::for_tokens(common.tokens.map_or(20_000_000, |tokens| tokens as u64));
+    let mut schedule = Schedule::for_tokens(common.tokens.map_or(20_000_000, |tokens| tokens as u64));
     schedule.batch_size = args.batch_size.unwrap_or(schedule.batch_size);
     schedule.peak_rate = args.peak_rate.unwrap_or(schedule.peak_rate);
     schedule.warmup_steps = args.warmup.unwrap_or(schedule.warmup_steps);
@@ -211,10 +210,7 @@ fn train(args: &TrainArgs, common: &CommonArgs) -> Result<()> {
 
 /// The command that makes the same weights, whatever folder, threads and interruptions this run had.
 fn command_of(args: &TrainArgs, common: &CommonArgs, schedule: &Schedule) -> String {
-    let shape = args
-        .shape
-        .to_possible_value()
-        .map(|value| value.get_name().to_owned());
+    let shape = args.shape.to_possible_value().map(|value| value.get_name().to_owned());
     let mut command = format!(
         "cargo run -p lesson03 -- train --out FOLDER --tokens {} --seed {} --shape {} --story-share {} --recital-share {} --recital-until {} --batch-size {} --peak-rate {} --warmup {} --final-share {} --eval-every {}",
         schedule.tokens,
@@ -262,28 +258,19 @@ fn eval(args: &EvalArgs, common: &CommonArgs) -> Result<()> {
 }
 
 fn name_of(folder: &Path) -> String {
-    folder.file_name().map_or_else(
-        || "model".into(),
-        |name| name.to_string_lossy().into_owned(),
-    )
+    folder
+        .file_name()
+        .map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The report as a table and a few lines.
 pub(crate) fn summary(report: &EvalReport) -> String {
     let mut table = lab::table::Table::new(&["held-out text", "stories", "literature"]);
     let row = |name: &str, stories: f64, literature: f64| {
-        [
-            name.to_owned(),
-            format!("{stories:.3}"),
-            format!("{literature:.3}"),
-        ]
+        [name.to_owned(), format!("{stories:.3}"), format!("{literature:.3}")]
     };
     for (name, value) in &report.baselines {
-        table.row(row(
-            &format!("{name}, nats per token"),
-            value.stories,
-            value.literature,
-        ));
+        table.row(row(&format!("{name}, nats per token"), value.stories, value.literature));
     }
     let nats = report.nats_per_token;
     table.row(row("model, nats per token", nats.stories, nats.literature));
@@ -299,14 +286,8 @@ pub(crate) fn summary(report: &EvalReport) -> String {
         report.bits_per_byte.stories,
         report.bits_per_byte.literature,
     ));
-    let mut text = format!(
-        "{} after {} tokens\n\n{table}",
-        report.model, report.tokens_trained
-    );
-    text += &format!(
-        "\nquestions answered right: {:.1} %",
-        100.0 * report.task_accuracy
-    );
+    let mut text = format!("{} after {} tokens\n\n{table}", report.model, report.tokens_trained);
+    text += &format!("\nquestions answered right: {:.1} %", 100.0 * report.task_accuracy);
     let by_task: Vec<String> = report
         .by_task
         .iter()
@@ -319,11 +300,7 @@ pub(crate) fn summary(report: &EvalReport) -> String {
             100.0 * told.consistent,
             told.stories
         );
-        let faults: Vec<String> = told
-            .faults
-            .iter()
-            .map(|(fault, n)| format!("{fault} {n}"))
-            .collect();
+        let faults: Vec<String> = told.faults.iter().map(|(fault, n)| format!("{fault} {n}")).collect();
         if !faults.is_empty() {
             text += &format!("  the others: {}\n", faults.join(", "));
         }

@@ -69,17 +69,13 @@ pub struct NamedTensor {
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     /// A tensor is missing.
-    #[error(
-        "model.safetensors: expected tensor {name}, found none; is config.json of the same model?"
-    )]
+    #[error("model.safetensors: expected tensor {name}, found none; is config.json of the same model?")]
     Missing {
         /// Its name.
         name: String,
     },
     /// A tensor has another shape.
-    #[error(
-        "model.safetensors: {name}: expected shape {expected:?} as in config.json, found {found:?}"
-    )]
+    #[error("model.safetensors: {name}: expected shape {expected:?} as in config.json, found {found:?}")]
     Shape {
         /// Its name.
         name: String,
@@ -116,8 +112,7 @@ impl Llama {
                 down: matrix(hidden, ffn, residual),
             })
             .collect();
-        let head =
-            (!config.tie_word_embeddings).then(|| matrix(config.vocab_size, hidden, deviation));
+        let head = (!config.tie_word_embeddings).then(|| matrix(config.vocab_size, hidden, deviation));
         let rotary = RotaryTable::new(config.max_seq_len, config.head_dim, config.rope_theta);
         Self {
             embedding,
@@ -134,11 +129,7 @@ impl Llama {
     ///
     /// # Errors
     /// The first tensor that is missing or does not fit the shape.
-    pub fn from_tensors(
-        config: LlamaConfig,
-        tensors: &[NamedTensor],
-        pool: Arc<Pool>,
-    ) -> Result<Self, WeightsError> {
+    pub fn from_tensors(config: LlamaConfig, tensors: &[NamedTensor], pool: Arc<Pool>) -> Result<Self, WeightsError> {
         let model = Self::new(config, 0, pool);
         for (name, shape, target) in model.places() {
             let Some(found) = tensors.iter().find(|t| t.name == name) else {
@@ -204,8 +195,7 @@ impl Llama {
             num_kv_heads: config.num_kv_heads,
             head_dim: config.head_dim,
         };
-        let norm =
-            |x: &Tensor, weight: &Tensor| ops::rms_norm(pool, x, weight, config.rms_norm_eps);
+        let norm = |x: &Tensor, weight: &Tensor| ops::rms_norm(pool, x, weight, config.rms_norm_eps);
         // ANCHOR: forward
         let mut x = ops::embedding(&self.embedding, &batch.inputs);
         for layer in &self.layers {
@@ -221,12 +211,7 @@ impl Llama {
 
     /// The mean cross entropy of the batch in nats per token: what training lowers.
     pub fn loss(&self, batch: &Batch) -> Tensor {
-        ops::head_loss(
-            &self.pool,
-            &self.hidden(batch),
-            self.head_weight(),
-            &batch.targets,
-        )
+        ops::head_loss(&self.pool, &self.hidden(batch), self.head_weight(), &batch.targets)
     }
 
     /// The logits after every token of one text that sees all of itself, without a tape. Shape `[tokens, vocab_size]`.
@@ -241,11 +226,7 @@ impl Llama {
     /// Shorter texts are filled up behind their end, where none of their tokens looks. Cost: all tokens of all texts go
     /// through all layers; the head is computed for the last ones only.
     pub fn last_logits<W: AsRef<[TokenId]>>(&self, texts: &[W]) -> ArrayD<f32> {
-        let longest = texts
-            .iter()
-            .map(|text| text.as_ref().len())
-            .max()
-            .unwrap_or(0);
+        let longest = texts.iter().map(|text| text.as_ref().len()).max().unwrap_or(0);
         let batch = Batch::texts(texts, longest);
         let width = self.config.hidden_size;
         let logits = no_grad(|| {
@@ -292,27 +273,12 @@ impl Llama {
         for (index, layer) in self.layers.iter().enumerate() {
             let name = |part: &str| format!("model.layers.{index}.{part}");
             let rows = |rows: usize| vec![rows, hidden];
-            add(
-                name("input_layernorm"),
-                vec![hidden],
-                &layer.attention_norm,
-                0,
-            );
+            add(name("input_layernorm"), vec![hidden], &layer.attention_norm, 0);
             add(name("self_attn.q_proj"), rows(q), &layer.qkv, 0);
             add(name("self_attn.k_proj"), rows(kv), &layer.qkv, q * hidden);
-            add(
-                name("self_attn.v_proj"),
-                rows(kv),
-                &layer.qkv,
-                (q + kv) * hidden,
-            );
+            add(name("self_attn.v_proj"), rows(kv), &layer.qkv, (q + kv) * hidden);
             add(name("self_attn.o_proj"), vec![hidden, q], &layer.out, 0);
-            add(
-                name("post_attention_layernorm"),
-                vec![hidden],
-                &layer.mlp_norm,
-                0,
-            );
+            add(name("post_attention_layernorm"), vec![hidden], &layer.mlp_norm, 0);
             add(name("mlp.gate_proj"), rows(ffn), &layer.gate_up, 0);
             add(name("mlp.up_proj"), rows(ffn), &layer.gate_up, ffn * hidden);
             add(name("mlp.down_proj"), vec![hidden, ffn], &layer.down, 0);

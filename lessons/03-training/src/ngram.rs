@@ -42,10 +42,7 @@ pub struct Ngram {
 impl Ngram {
     /// A model that has seen nothing. Panics when the vocabulary is too large for packed keys (about a million pieces).
     pub fn new(vocab_size: usize) -> Ngram {
-        assert!(
-            vocab_size < (1 << TOKEN_BITS) - 1,
-            "vocabulary of {vocab_size} pieces"
-        );
+        assert!(vocab_size < (1 << TOKEN_BITS) - 1, "vocabulary of {vocab_size} pieces");
         Ngram {
             vocab_size,
             counts: FastMap::default(),
@@ -95,8 +92,7 @@ impl Ngram {
             if let Some(followers) = self.followers.get(&history) {
                 let ngram = append(history, token);
                 let count = f64::from(self.counts.get(&ngram).copied().unwrap_or(0));
-                let (total, different) =
-                    (f64::from(followers.total), f64::from(followers.different));
+                let (total, different) = (f64::from(followers.total), f64::from(followers.different));
                 probability = (count + different * probability) / (total + different);
             }
         }
@@ -106,11 +102,7 @@ impl Ngram {
     /// The surprise of a document in nats: every token but the first, each once, as in [`metrics`](crate::metrics).
     pub fn nats(&self, tokens: &[TokenId], order: usize) -> f64 {
         (1..tokens.len())
-            .map(|position| {
-                -self
-                    .probability(&tokens[..position], tokens[position], order)
-                    .ln()
-            })
+            .map(|position| -self.probability(&tokens[..position], tokens[position], order).ln())
             .sum()
     }
 }

@@ -217,13 +217,7 @@ pub fn swiglu(pool: &Arc<Pool>, gate_up: &Tensor) -> Tensor {
     custom_op("swiglu", &[gate_up], y, move |upstream| {
         let gate_up = saved.read()?;
         let mut d_gate_up = zeros(gate_up.shape());
-        swiglu_backward(
-            &pool,
-            n,
-            slice(&gate_up),
-            slice(upstream),
-            slice_mut(&mut d_gate_up),
-        );
+        swiglu_backward(&pool, n, slice(&gate_up), slice(upstream), slice_mut(&mut d_gate_up));
         Ok(vec![Some(d_gate_up)])
     })
 }
@@ -278,13 +272,7 @@ pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: &[TokenId]) 
 }
 
 /// Turns rows of logits into gradients in place and writes each row's loss.
-fn losses_and_gradients(
-    pool: &Pool,
-    logits: &mut [f32],
-    targets: &[TokenId],
-    weight: f32,
-    losses: &mut [f32],
-) {
+fn losses_and_gradients(pool: &Pool, logits: &mut [f32], targets: &[TokenId], weight: f32, losses: &mut [f32]) {
     let vocab_size = logits.len() / targets.len();
     let step = piece_rows(targets.len());
     let (logit_pieces, loss_pieces) = (pieces(logits, step * vocab_size), pieces(losses, step));
@@ -292,10 +280,7 @@ fn losses_and_gradients(
         let mut logits = logit_pieces[piece].lock().unwrap();
         let mut losses = loss_pieces[piece].lock().unwrap();
         let targets = &targets[piece * step..][..losses.len()];
-        let rows = logits
-            .chunks_exact_mut(vocab_size)
-            .zip(targets)
-            .zip(losses.iter_mut());
+        let rows = logits.chunks_exact_mut(vocab_size).zip(targets).zip(losses.iter_mut());
         for ((row, &target), loss) in rows {
             *loss = cross_entropy_backward(row, target, weight);
         }

@@ -53,13 +53,7 @@ impl Experiment<'_> {
     /// Held-out text of both kinds, to compare the orders on.
     pub fn held_out(&self, size: EvalSize) -> Evaluation {
         let grammar = Grammar::new();
-        Evaluation::new(
-            &grammar,
-            self.literature,
-            self.tokenizer,
-            Split::Validation,
-            size,
-        )
+        Evaluation::new(&grammar, self.literature, self.tokenizer, Split::Validation, size)
     }
 
     /// Learns in one order. The weights at the beginning and the number of tokens are the same in each.

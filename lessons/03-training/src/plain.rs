@@ -33,10 +33,7 @@ pub fn linear<T: Real>(x: &Tensor<T>, w: &Tensor<T>) -> Result<Tensor<T>> {
 /// When the shape does not fit.
 pub fn swiglu<T: Real>(gate_up: &Tensor<T>) -> Result<Tensor<T>> {
     let n = gate_up.shape()[1] / 2;
-    gate_up
-        .slice(1, 0..n)?
-        .silu()
-        .mul(&gate_up.slice(1, n..2 * n)?)
+    gate_up.slice(1, 0..n)?.silu().mul(&gate_up.slice(1, n..2 * n)?)
 }
 
 /// Causal attention within documents, head by head. Shapes as in

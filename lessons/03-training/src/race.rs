@@ -50,12 +50,7 @@ impl PyTorch {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .with_context(|| {
-                format!(
-                    "{}: not a program; give one with --python",
-                    args.python.display()
-                )
-            })?;
+            .with_context(|| format!("{}: not a program; give one with --python", args.python.display()))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             bail!("no pipes to {}", args.python.display());
@@ -84,10 +79,7 @@ impl PyTorch {
     fn step(&mut self) -> Result<(f64, Duration)> {
         writeln!(self.stdin, "step")?;
         let line = self.read()?;
-        let numbers: Vec<f64> = line
-            .split(' ')
-            .filter_map(|word| word.parse().ok())
-            .collect();
+        let numbers: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
         let [loss, seconds] = numbers[..] else {
             bail!("expected loss and seconds from Python, found {line:?}");
         };
@@ -136,29 +128,26 @@ pub fn peers(args: &PeersArgs, common: &CommonArgs) -> Result<()> {
     let mut trainer = Trainer::new(model, schedule);
     let mut peer = PyTorch::start(args, &folder, threads)?;
     let batch = batch(args.batch_size);
-    let race = Race::new(
-        "training",
-        "One training step: forward, backward, clipping, AdamW",
-    )
-    .unit("tokens/s")
-    .better(Better::Higher)
-    .work(tokens)
-    .rounds(args.rounds)
-    .baseline("PyTorch")
-    .entry_timed("PyTorch", None, || peer.step().expect("the peer answers"))
-    .entry_timed("this lesson", None, || {
-        let start = Instant::now();
-        let report = trainer.train(&batch).expect("the tape is whole");
-        (report.loss, start.elapsed())
-    })
-    .check(|theirs, ours| {
-        let same = (theirs - ours).abs() < 2e-3;
-        if same {
-            Ok(())
-        } else {
-            Err(format!("loss {theirs} and {ours}"))
-        }
-    });
+    let race = Race::new("training", "One training step: forward, backward, clipping, AdamW")
+        .unit("tokens/s")
+        .better(Better::Higher)
+        .work(tokens)
+        .rounds(args.rounds)
+        .baseline("PyTorch")
+        .entry_timed("PyTorch", None, || peer.step().expect("the peer answers"))
+        .entry_timed("this lesson", None, || {
+            let start = Instant::now();
+            let report = trainer.train(&batch).expect("the tape is whole");
+            (report.loss, start.elapsed())
+        })
+        .check(|theirs, ours| {
+            let same = (theirs - ours).abs() < 2e-3;
+            if same {
+                Ok(())
+            } else {
+                Err(format!("loss {theirs} and {ours}"))
+            }
+        });
     let result = race.run()?;
     for line in result.lines() {
         println!("{line}");

@@ -18,11 +18,9 @@ fn mix(mut z: u64) -> u64 {
 impl Random {
     /// The generator at `address`, for example `[seed, purpose, index]`.
     pub fn at(address: &[u64]) -> Random {
-        let state = address
-            .iter()
-            .fold(0x9E37_79B9_7F4A_7C15, |state: u64, &part| {
-                mix(state ^ mix(part.wrapping_add(1)))
-            });
+        let state = address.iter().fold(0x9E37_79B9_7F4A_7C15, |state: u64, &part| {
+            mix(state ^ mix(part.wrapping_add(1)))
+        });
         Random { state }
     }
 

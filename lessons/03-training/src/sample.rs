@@ -16,12 +16,7 @@ pub struct Sample {
 
 /// Goes on after each prompt with the most likely tokens, until one of `ends`, `max_tokens` new ones, or the model's last
 /// position. Cost: each new token sends its whole text through the model.
-pub fn greedy(
-    model: &Llama,
-    prompts: &[Vec<TokenId>],
-    max_tokens: usize,
-    ends: &[TokenId],
-) -> Vec<Sample> {
+pub fn greedy(model: &Llama, prompts: &[Vec<TokenId>], max_tokens: usize, ends: &[TokenId]) -> Vec<Sample> {
     let new = |_| Sample {
         tokens: Vec::new(),
         ended: false,

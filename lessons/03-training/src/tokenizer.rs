@@ -75,31 +75,23 @@ impl Tokenizer {
             .build();
         let bytes = ByteLevel::new(false, true, true);
         let digits = PreTokenizerWrapper::Digits(Digits::new(true));
-        let mut plain =
-            TokenizerBuilder::<BPE, NormalizerWrapper, _, PostProcessorWrapper, _>::new()
-                .with_model(BPE::default())
-                .with_pre_tokenizer(Some(Sequence::new(vec![
-                    digits,
-                    PreTokenizerWrapper::ByteLevel(bytes),
-                ])))
-                .with_decoder(Some(bytes))
-                .build()
-                .map_err(|error| failed(error.to_string()))?;
+        let mut plain = TokenizerBuilder::<BPE, NormalizerWrapper, _, PostProcessorWrapper, _>::new()
+            .with_model(BPE::default())
+            .with_pre_tokenizer(Some(Sequence::new(vec![digits, PreTokenizerWrapper::ByteLevel(bytes)])))
+            .with_decoder(Some(bytes))
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
         plain
             .train(&mut trainer, texts)
             .map_err(|error| failed(error.to_string()))?;
         // Through its file form, so that a fresh vocabulary is the very thing that is read back later.
-        let json = plain
-            .to_string(true)
-            .map_err(|error| failed(error.to_string()))?;
+        let json = plain.to_string(true).map_err(|error| failed(error.to_string()))?;
         Tokenizer::from_json(&json).map_err(failed)
     }
 
     /// Parses the text of a `tokenizer.json`.
     pub fn from_json(json: &str) -> Result<Tokenizer, String> {
-        let inner: tokenizers::Tokenizer = json
-            .parse()
-            .map_err(|error| format!("not a tokenizer.json: {error}"))?;
+        let inner: tokenizers::Tokenizer = json.parse().map_err(|error| format!("not a tokenizer.json: {error}"))?;
         Ok(Tokenizer { inner })
     }
 
@@ -125,9 +117,7 @@ impl Tokenizer {
 
     /// The text of the `tokenizer.json`.
     pub fn to_json(&self) -> String {
-        self.inner
-            .to_string(true)
-            .expect("a tokenizer can be written")
+        self.inner.to_string(true).expect("a tokenizer can be written")
     }
 
     /// Number of pieces, special tokens included.

@@ -13,12 +13,7 @@ use crate::merges::{Counted, Merges};
 const PAIRS: usize = 8;
 
 /// A text: key, name, words with their counts, merges.
-type Text = (
-    &'static str,
-    &'static str,
-    &'static [(&'static str, u64)],
-    usize,
-);
+type Text = (&'static str, &'static str, &'static [(&'static str, u64)], usize);
 
 /// The texts.
 const TEXTS: [Text; 3] = [
@@ -123,11 +118,7 @@ fn steps(words: &[(&str, u64)], num_merges: usize, smaller_first: bool) -> Vec<S
         };
         let num_first = counts.iter().filter(|&&(_, count)| count == most).count();
         if smaller_first {
-            assert_eq!(
-                merges.next_pair(),
-                Some(counts[0].0),
-                "one rule in two places"
-            );
+            assert_eq!(merges.next_pair(), Some(counts[0].0), "one rule in two places");
         } else {
             counts[..num_first].reverse();
         }
@@ -143,9 +134,7 @@ fn steps(words: &[(&str, u64)], num_merges: usize, smaller_first: bool) -> Vec<S
 fn counted(merges: &Merges, counts: &[Counted], num_first: usize, smaller_first: bool) -> Step {
     let which = if smaller_first { "smaller" } else { "larger" };
     let ((left, right), count) = counts[0];
-    let pair = |(left, right): (TokenId, TokenId)| {
-        format!("{} + {}", merges.spell(left), merges.spell(right))
-    };
+    let pair = |(left, right): (TokenId, TokenId)| format!("{} + {}", merges.spell(left), merges.spell(right));
     let first = pair((left, right));
     let text = match num_first {
         1 => format!(
@@ -181,10 +170,7 @@ fn joined(merges: &Merges, pair: (TokenId, TokenId), merged: TokenId, before: u6
         merged.0,
         merges.num_tokens()
     );
-    Step {
-        text,
-        ..shown(merges)
-    }
+    Step { text, ..shown(merges) }
 }
 
 /// The words and the vocabulary as they are now.

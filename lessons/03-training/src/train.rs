@@ -4,9 +4,7 @@ use crate::batch::Batch;
 use crate::checkpoint::{self, CurvePoint, Progress, write_whole};
 use crate::config::{LlamaConfig, TokenId};
 use crate::corpus::evaluation::EvalSize;
-use crate::corpus::{
-    Cursor, EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream, train_tokenizer,
-};
+use crate::corpus::{Cursor, EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream, train_tokenizer};
 use crate::eval::{count_ngrams, ngram_nats};
 use crate::export::{read_folder, write_folder};
 use crate::grammar::Grammar;
@@ -142,11 +140,7 @@ pub fn run(
     }
     let grammar = Grammar::new();
     let literature = Literature::load(&options.corpus)?;
-    let earlier = options
-        .continue_from
-        .as_deref()
-        .map(read_record)
-        .transpose()?;
+    let earlier = options.continue_from.as_deref().map(read_record).transpose()?;
     let tokenizer = find_tokenizer(options, &grammar, &literature)?;
     tokenizer.save(&out.join("tokenizer.json"))?;
     let size = EvalSize {
@@ -163,12 +157,7 @@ pub fn run(
         None => Llama::new(options.config.clone(), options.seed, pool),
     };
     let mut trainer = Trainer::new(model, options.schedule.clone());
-    let mut stream = TrainingStream::new(
-        grammar,
-        &literature,
-        tokenizer.clone(),
-        options.stream.clone(),
-    );
+    let mut stream = TrainingStream::new(grammar, &literature, tokenizer.clone(), options.stream.clone());
     if let Some(folder) = &options.continue_from
         && checkpoint::load(folder, &mut trainer)?.is_some()
     {
@@ -262,13 +251,7 @@ pub fn run(
     record.runs.push(this);
     record.curve.extend(curve);
     record.entropy_bound = held_out.story_bound();
-    record.baselines = baselines(
-        &literature,
-        &tokenizer,
-        &options.stream,
-        record.tokens,
-        &held_out,
-    );
+    record.baselines = baselines(&literature, &tokenizer, &options.stream, record.tokens, &held_out);
     let text = serde_json::to_string_pretty(&record)? + "\n";
     write_whole(&out.join("training.json"), text.as_bytes())?;
     Ok(Some(record))
@@ -285,11 +268,7 @@ pub fn read_record(folder: &Path) -> Result<TrainingRecord> {
 }
 
 /// The vocabulary of the run that is resumed or continued; a new one otherwise.
-fn find_tokenizer(
-    options: &RunOptions,
-    grammar: &Grammar,
-    literature: &Literature,
-) -> Result<Tokenizer> {
+fn find_tokenizer(options: &RunOptions, grammar: &Grammar, literature: &Literature) -> Result<Tokenizer> {
     let own = options.out.join("tokenizer.json");
     match (&options.continue_from, &options.tokenizer) {
         (Some(folder), _) => Ok(Tokenizer::load(&folder.join("tokenizer.json"))?),

@@ -95,11 +95,7 @@ impl Trainer {
     /// Starts at step 0 with moments of zero.
     pub fn new(model: Llama, schedule: Schedule) -> Self {
         keep_freed_memory();
-        let parameters: Vec<_> = model
-            .parameters()
-            .into_iter()
-            .map(|(_, tensor)| tensor)
-            .collect();
+        let parameters: Vec<_> = model.parameters().into_iter().map(|(_, tensor)| tensor).collect();
         let config = AdamWConfig {
             learning_rate: schedule.peak_rate,
             beta1: 0.9,

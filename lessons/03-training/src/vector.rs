@@ -198,12 +198,7 @@ mod x86 {
         }
         #[inline(always)]
         fn load(self, from: &[f32; LANES]) -> Self::V {
-            unsafe {
-                [
-                    _mm256_loadu_ps(from.as_ptr()),
-                    _mm256_loadu_ps(from[8..].as_ptr()),
-                ]
-            }
+            unsafe { [_mm256_loadu_ps(from.as_ptr()), _mm256_loadu_ps(from[8..].as_ptr())] }
         }
         #[inline(always)]
         fn store(self, v: Self::V, to: &mut [f32; LANES]) {
@@ -214,12 +209,7 @@ mod x86 {
         }
         #[inline(always)]
         fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-            unsafe {
-                [
-                    _mm256_fmadd_ps(a[0], b[0], c[0]),
-                    _mm256_fmadd_ps(a[1], b[1], c[1]),
-                ]
-            }
+            unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
         }
     }
 }
@@ -311,11 +301,7 @@ pub(crate) fn max_lanes(x: &[f32]) -> f32 {
         }
     }
     for (lane, &value) in tail.iter().enumerate() {
-        lanes[lane] = if value > lanes[lane] {
-            value
-        } else {
-            lanes[lane]
-        };
+        lanes[lane] = if value > lanes[lane] { value } else { lanes[lane] };
     }
     lanes
         .into_iter()
@@ -377,10 +363,7 @@ mod tests {
             let exact = (x as f64).exp();
             worst = worst.max((exp(x) as f64 - exact).abs() / exact);
         }
-        assert!(
-            worst < 2.0 * f32::EPSILON as f64,
-            "worst relative error {worst:e}"
-        );
+        assert!(worst < 2.0 * f32::EPSILON as f64, "worst relative error {worst:e}");
         assert_eq!(exp(0.0), 1.0);
         assert!(exp(1e9).is_finite() && exp(-1e9) >= 0.0);
     }

@@ -94,13 +94,7 @@ fn the_evaluation_set_is_what_it_was_when_figures_were_published() {
         tasks: 50,
         prompts: 20,
     };
-    let set = Evaluation::new(
-        &Grammar::new(),
-        &literature(),
-        &tokenizer(),
-        Split::Test,
-        size,
-    );
+    let set = Evaluation::new(&Grammar::new(), &literature(), &tokenizer(), Split::Test, size);
     assert_eq!(
         fingerprint(&set),
         "d9f454e73ba5bec62ce002a5ff646f22e4a0bc38648ab9a7c3780d76b2d15dae"
@@ -112,9 +106,6 @@ fn the_evaluation_set_is_what_it_was_when_figures_were_published() {
 fn evaluation_depends_on_no_inference_code() {
     let manifest = include_str!("../Cargo.toml");
     for number in 4..=22 {
-        assert!(
-            !manifest.contains(&format!("lesson{number:02}")),
-            "lesson {number}"
-        );
+        assert!(!manifest.contains(&format!("lesson{number:02}")), "lesson {number}");
     }
 }

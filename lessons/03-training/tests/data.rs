@@ -9,9 +9,7 @@ use proptest::prelude::*;
 use training::TokenId;
 use training::corpus::evaluation::{EVAL_SEED, EvalSize};
 use training::corpus::literature::{CorpusError, long_paragraphs};
-use training::corpus::{
-    Cursor, EvalDocument, Evaluation, Literature, Order, StreamOptions, TrainingStream,
-};
+use training::corpus::{Cursor, EvalDocument, Evaluation, Literature, Order, StreamOptions, TrainingStream};
 use training::exercises::split_of;
 use training::grammar::{Grammar, Kind};
 use training::loss::inputs_and_targets;
@@ -31,9 +29,7 @@ fn grammar() -> &'static Grammar {
 fn tokenizer() -> Tokenizer {
     static VOCABULARY: OnceLock<Tokenizer> = OnceLock::new();
     let path = lab::paths::data_dir().join("stories/tokenizer.json");
-    VOCABULARY
-        .get_or_init(|| Tokenizer::load(&path).unwrap())
-        .clone()
+    VOCABULARY.get_or_init(|| Tokenizer::load(&path).unwrap()).clone()
 }
 
 /// A few chapters, so that epochs are short.
@@ -80,11 +76,7 @@ fn the_books_are_whole_and_free_of_matter_that_is_not_theirs() {
     );
     for chapter in chapters {
         for wrong in ["FINIS", "THE END", "Gutenberg", "\r", "_", "  "] {
-            assert!(
-                !chapter.text.contains(wrong),
-                "{wrong:?} in {}",
-                chapter.title
-            );
+            assert!(!chapter.text.contains(wrong), "{wrong:?} in {}", chapter.title);
         }
     }
 }
@@ -100,9 +92,7 @@ fn no_held_out_text_is_in_the_training_chapters() {
     };
     let (train, validation, test) = (of(Split::Train), of(Split::Validation), of(Split::Test));
     assert!(train.len() > 5000 && validation.len() > 200 && test.len() > 200);
-    assert!(
-        train.is_disjoint(&test) && train.is_disjoint(&validation) && validation.is_disjoint(&test)
-    );
+    assert!(train.is_disjoint(&test) && train.is_disjoint(&validation) && validation.is_disjoint(&test));
 }
 
 #[test]
@@ -110,10 +100,7 @@ fn the_split_follows_content_not_place() {
     let text = |n: usize| {
         (
             format!("chapter {n}"),
-            format!(
-                "{} {n}",
-                "It was a long and rainy day by the sea.".repeat(5)
-            ),
+            format!("{} {n}", "It was a long and rainy day by the sea.".repeat(5)),
         )
     };
     let forwards = Literature::from_chapters((0..60).map(text));
@@ -127,21 +114,16 @@ fn the_split_follows_content_not_place() {
         assert_eq!(same.split, chapter.split);
     }
     // The same content under two titles is on one side.
-    let twice =
-        Literature::from_chapters([("a".to_string(), text(7).1), ("b".to_string(), text(7).1)]);
+    let twice = Literature::from_chapters([("a".to_string(), text(7).1), ("b".to_string(), text(7).1)]);
     assert_eq!(twice.chapters()[0].split, twice.chapters()[1].split);
 }
 
 #[test]
 fn a_training_chapter_loses_paragraphs_that_a_held_out_one_has() {
-    let letter = "My dear sister, I write to you in haste, for the post is about to leave and I have so much to tell you.";
+    let letter =
+        "My dear sister, I write to you in haste, for the post is about to leave and I have so much to tell you.";
     let chapters: Vec<(String, String)> = (0..60)
-        .map(|n| {
-            (
-                n.to_string(),
-                format!("Something of its own, number {n}.\n\n{letter}"),
-            )
-        })
+        .map(|n| (n.to_string(), format!("Something of its own, number {n}.\n\n{letter}")))
         .collect();
     let books = Literature::from_chapters(chapters);
     let holders: HashSet<Split> = books
@@ -156,16 +138,8 @@ fn a_training_chapter_loses_paragraphs_that_a_held_out_one_has() {
 
 #[test]
 fn shares_of_the_split_are_as_stated() {
-    let count = |split| {
-        (0..20_000)
-            .filter(|n: &i32| split_of(&n.to_string()) == split)
-            .count()
-    };
-    assert!(
-        (850..1150).contains(&count(Split::Test)),
-        "{}",
-        count(Split::Test)
-    );
+    let count = |split| (0..20_000).filter(|n: &i32| split_of(&n.to_string()) == split).count();
+    assert!((850..1150).contains(&count(Split::Test)), "{}", count(Split::Test));
     assert!(
         (850..1150).contains(&count(Split::Validation)),
         "{}",
@@ -179,8 +153,7 @@ fn a_resumed_stream_reads_on_where_it_stopped() {
     let expected = windows(&mut whole, 40, 65);
     let mut first = small_stream(StreamOptions::default());
     windows(&mut first, 17, 65);
-    let cursor: Cursor =
-        serde_json::from_str(&serde_json::to_string(&first.cursor()).unwrap()).unwrap();
+    let cursor: Cursor = serde_json::from_str(&serde_json::to_string(&first.cursor()).unwrap()).unwrap();
     let mut second = small_stream(StreamOptions::default());
     second.seek(cursor);
     assert_eq!(windows(&mut second, 23, 65), expected[17..]);
@@ -252,29 +225,19 @@ fn training_reads_the_books_shuffled_and_anew_in_each_epoch() {
         .collect();
     let shuffled = windows(&mut small_stream(books_only.clone()), 60, 33);
     let place = |window: &Vec<TokenId>| text.windows(24).position(|part| part == &window[..24]);
-    let follows = shuffled.windows(2).filter(
-        |pair| matches!((place(&pair[0]), place(&pair[1])), (Some(a), Some(b)) if b == a + 32),
-    );
+    let follows = shuffled
+        .windows(2)
+        .filter(|pair| matches!((place(&pair[0]), place(&pair[1])), (Some(a), Some(b)) if b == a + 32));
     assert!(follows.count() <= 4, "shuffled windows follow each other");
     let mut again = small_stream(books_only);
-    assert_eq!(
-        windows(&mut again, 60, 33),
-        shuffled,
-        "the shuffle is seeded"
-    );
+    assert_eq!(windows(&mut again, 60, 33), shuffled, "the shuffle is seeded");
 }
 
 /// Claim D1, the other side: what is evaluated keeps its order, so answers stand beside their questions.
 #[test]
 fn evaluation_keeps_the_order_of_its_documents() {
     let (grammar, tokenizer) = (grammar(), tokenizer());
-    let set = Evaluation::new(
-        grammar,
-        literature(),
-        &tokenizer,
-        Split::Test,
-        EvalSize::SMALL,
-    );
+    let set = Evaluation::new(grammar, literature(), &tokenizer, Split::Test, EvalSize::SMALL);
     for (index, document) in set.stories.iter().enumerate() {
         let expected = grammar.document(EVAL_SEED, Split::Test, index as u64);
         assert_eq!(
@@ -286,10 +249,7 @@ fn evaluation_keeps_the_order_of_its_documents() {
         .of(Split::Test)
         .map(|chapter| chapter.title.as_str())
         .collect();
-    assert!(
-        titles.iter().position(|t| t.starts_with("Emma"))
-            < titles.iter().position(|t| t.starts_with("Moby-Dick"))
-    );
+    assert!(titles.iter().position(|t| t.starts_with("Emma")) < titles.iter().position(|t| t.starts_with("Moby-Dick")));
     assert_eq!(set.tasks.len(), EvalSize::SMALL.tasks);
     // A longer set begins with the shorter one.
     let longer = EvalSize {
@@ -332,10 +292,7 @@ fn labels_are_the_inputs_one_position_on() {
     assert_eq!(inputs[1..], labels[..127]);
     let text = tokenizer().decode(&labels[..40]);
     let document = grammar().document(42, Split::Train, 0);
-    assert!(
-        document.text.starts_with(text.trim_end_matches('\u{fffd}')),
-        "{text}"
-    );
+    assert!(document.text.starts_with(text.trim_end_matches('\u{fffd}')), "{text}");
 }
 
 #[test]
@@ -347,9 +304,7 @@ fn story_windows_hold_whole_documents_but_for_the_last() {
     let tokenizer = tokenizer();
     let grammar = grammar();
     for window in windows(&mut stream, 5, 513) {
-        let documents: Vec<&[TokenId]> = window[1..]
-            .split(|&token| token == END_OF_TEXT_ID)
-            .collect();
+        let documents: Vec<&[TokenId]> = window[1..].split(|&token| token == END_OF_TEXT_ID).collect();
         assert!(documents.len() >= 2);
         for document in &documents[..documents.len() - 1] {
             let text = tokenizer.decode(document);
@@ -370,11 +325,7 @@ fn the_committed_vocabulary_is_as_configured() {
     assert_eq!(tokenizer.encode(" there was a fox").len(), 4);
     // The longest document fits a window of 512 with room to spare.
     let longest = (0..500)
-        .map(|index| {
-            tokenizer
-                .encode(&grammar().document(1, Split::Train, index).text)
-                .len()
-        })
+        .map(|index| tokenizer.encode(&grammar().document(1, Split::Train, index).text).len())
         .max();
     assert!(longest < Some(300), "{longest:?}");
 }
@@ -401,10 +352,7 @@ fn a_missing_or_damaged_corpus_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let missing = Literature::load(folder.path()).unwrap_err();
     assert!(matches!(missing, CorpusError::Unreadable { .. }));
-    assert!(
-        missing.to_string().contains("git checkout data/corpus"),
-        "{missing}"
-    );
+    assert!(missing.to_string().contains("git checkout data/corpus"), "{missing}");
     std::fs::write(folder.path().join("austen.txt.gz"), b"no gzip at all").unwrap();
     assert!(matches!(
         Literature::load(folder.path()),

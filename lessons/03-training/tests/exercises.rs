@@ -148,10 +148,7 @@ mod ex_03_2_cross_entropy_backward {
     /// The loss of a row and its gradient, in f64, as the formula says it.
     fn by_the_formula(logits: &[f32], target: usize, weight: f32) -> (f64, Vec<f64>) {
         let largest = f64::from(logits.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-        let powers: Vec<f64> = logits
-            .iter()
-            .map(|&x| (f64::from(x) - largest).exp())
-            .collect();
+        let powers: Vec<f64> = logits.iter().map(|&x| (f64::from(x) - largest).exp()).collect();
         let sum: f64 = powers.iter().sum();
         let gradient = powers.iter().enumerate().map(|(index, power)| {
             let one_hot = f64::from(u8::from(index == target));
@@ -179,9 +176,7 @@ mod ex_03_2_cross_entropy_backward {
             );
         }
         // f32 near 1000 has steps of 6e-5.
-        let largest = logits
-            .iter()
-            .fold(1.0_f32, |largest, x| largest.max(x.abs()));
+        let largest = logits.iter().fold(1.0_f32, |largest, x| largest.max(x.abs()));
         assert!(
             (f64::from(loss) - expected_loss).abs() < 1e-5 + 1e-6 * f64::from(largest),
             "{what}: the cross entropy must be {expected_loss:.6} nats, found {loss:.6}"
@@ -290,9 +285,7 @@ mod ex_03_2_cross_entropy_backward {
     #[test]
     fn every_length_keeps_its_tail() {
         for len in (1..40).chain([2048]) {
-            let logits: Vec<f32> = (0..len)
-                .map(|i| ((i * 37) % 23) as f32 / 4.0 - 3.0)
-                .collect();
+            let logits: Vec<f32> = (0..len).map(|i| ((i * 37) % 23) as f32 / 4.0 - 3.0).collect();
             check(&logits, 0, 1.0);
             check(&logits, len - 1, 0.5);
         }
@@ -358,12 +351,7 @@ mod ex_03_3_split_of {
         check("Emma", "d9 da cb 3e e1 68 be 4d", 1, Split::Validation);
         check("Page 1", "e8 b8 35 52 62 d0 af 49", 0, Split::Test);
         check("Page 27", "45 40 76 ee 03 0e f8 f2", 1, Split::Validation);
-        check(
-            "There was a fox.",
-            "69 a5 37 99 c3 b1 0d 41",
-            13,
-            Split::Train,
-        );
+        check("There was a fox.", "69 a5 37 99 c3 b1 0d 41", 13, Split::Train);
     }
 
     /// Big-endian would be as good a rule, but it is not the one under which the figures were measured.
@@ -378,9 +366,7 @@ mod ex_03_3_split_of {
             }
         };
         let contents: Vec<String> = (0..100).map(|n| format!("Page {n}")).collect();
-        let all = contents
-            .iter()
-            .all(|content| split_of(content) == big_endian(content));
+        let all = contents.iter().all(|content| split_of(content) == big_endian(content));
         assert!(
             !all,
             "100 documents fall on the sides that big-endian reading gives: expected {:?} for \"Page 1\", whose digest begins e8 \
@@ -406,11 +392,7 @@ mod ex_03_3_split_of {
     #[test]
     fn eighteen_of_twenty_are_for_training() {
         let sides: Vec<Split> = (0..4000).map(|n| split_of(&format!("story {n}"))).collect();
-        for (side, expected) in [
-            (Split::Train, 3600),
-            (Split::Validation, 200),
-            (Split::Test, 200),
-        ] {
+        for (side, expected) in [(Split::Train, 3600), (Split::Validation, 200), (Split::Test, 200)] {
             let found = sides.iter().filter(|&&found| found == side).count();
             assert!(
                 found.abs_diff(expected) < 60,
@@ -429,11 +411,7 @@ mod ex_03_4_scoring_windows {
     use training::exercises::scoring_windows;
     use training::metrics::ScoringWindow;
 
-    fn windows(
-        num_tokens: usize,
-        window: usize,
-        stride: usize,
-    ) -> Vec<(Range<usize>, Range<usize>)> {
+    fn windows(num_tokens: usize, window: usize, stride: usize) -> Vec<(Range<usize>, Range<usize>)> {
         scoring_windows(num_tokens, window, stride)
             .into_iter()
             .map(|ScoringWindow { inputs, scored }| (inputs, scored))
@@ -441,12 +419,7 @@ mod ex_03_4_scoring_windows {
     }
 
     #[track_caller]
-    fn check(
-        num_tokens: usize,
-        window: usize,
-        stride: usize,
-        expected: &[(Range<usize>, Range<usize>)],
-    ) {
+    fn check(num_tokens: usize, window: usize, stride: usize, expected: &[(Range<usize>, Range<usize>)]) {
         let found = windows(num_tokens, window, stride);
         assert_eq!(
             found, expected,
@@ -456,10 +429,7 @@ mod ex_03_4_scoring_windows {
 
     /// Every case up to 24 tokens and windows of 7; the smallest that is wrong is shown.
     #[track_caller]
-    fn always(
-        rule: &str,
-        holds: impl Fn(usize, usize, usize, &[(Range<usize>, Range<usize>)]) -> bool,
-    ) {
+    fn always(rule: &str, holds: impl Fn(usize, usize, usize, &[(Range<usize>, Range<usize>)]) -> bool) {
         for num_tokens in 0..24 {
             for window in 1..8 {
                 for stride in 1..=window {
@@ -707,10 +677,7 @@ mod ex_03_8_most_frequent_pair {
 
     #[track_caller]
     fn check(words: &[(&str, u64)], expected: Option<&str>) {
-        let counted: Vec<_> = words
-            .iter()
-            .map(|&(word, count)| (letters(word), count))
-            .collect();
+        let counted: Vec<_> = words.iter().map(|&(word, count)| (letters(word), count)).collect();
         let found = most_frequent_pair(&counted).map(|(a, b)| spelled(&[a, b]));
         assert_eq!(
             found.as_deref(),
@@ -736,13 +703,7 @@ mod ex_03_8_most_frequent_pair {
     fn a_word_counts_as_often_as_it_occurs() {
         check(&[("ab", 2), ("cab", 2), ("xy", 9)], Some("xy"));
         // u g 20 times, h u 15, u n 16, p u 17, b u 4, g s 5.
-        let words = [
-            ("hug", 10),
-            ("pug", 5),
-            ("pun", 12),
-            ("bun", 4),
-            ("hugs", 5),
-        ];
+        let words = [("hug", 10), ("pug", 5), ("pun", 12), ("bun", 4), ("hugs", 5)];
         check(&words, Some("ug"));
     }
 
@@ -767,9 +728,7 @@ mod ex_03_8_most_frequent_pair {
     fn among_equals_the_smaller_pair_wins() {
         check(&[("ba", 1), ("ab", 1)], Some("ab"));
         check(&[("az", 4), ("ba", 4), ("ay", 4)], Some("ay"));
-        let many: Vec<String> = ('a'..='z')
-            .map(|letter| format!("{letter}{letter}"))
-            .collect();
+        let many: Vec<String> = ('a'..='z').map(|letter| format!("{letter}{letter}")).collect();
         let words: Vec<(&str, u64)> = many.iter().rev().map(|word| (word.as_str(), 1)).collect();
         check(&words, Some("aa"));
     }
@@ -837,15 +796,12 @@ mod whole {
             ..Schedule::for_tokens(80 * 64)
         };
         // Token 0 ends documents, so that counting goes from 1 to 15 and round again.
-        let count_from = |first: u32, len: u32| -> Vec<TokenId> {
-            (0..len).map(|i| TokenId(1 + (first + i) % 15)).collect()
-        };
+        let count_from =
+            |first: u32, len: u32| -> Vec<TokenId> { (0..len).map(|i| TokenId(1 + (first + i) % 15)).collect() };
         // ANCHOR: training
         let mut trainer = Trainer::new(Llama::new(config, 1, pool), schedule.clone());
         for step in 0..schedule.num_steps() as u32 {
-            let windows: Vec<Vec<TokenId>> = (0..4)
-                .map(|row| count_from(step * 7 + row * 4, 17))
-                .collect();
+            let windows: Vec<Vec<TokenId>> = (0..4).map(|row| count_from(step * 7 + row * 4, 17)).collect();
             trainer.train(&Batch::windows(&windows)).unwrap();
         }
         // ANCHOR_END: training
@@ -855,9 +811,6 @@ mod whole {
             out.copy_from_slice(model.logits(inputs).as_slice().expect("row-major"));
         });
         let loss = score.nats_per_token();
-        assert!(
-            loss < 0.2,
-            "{loss} nats a token after training, ln 16 is 2.77 before"
-        );
+        assert!(loss < 0.2, "{loss} nats a token after training, ln 16 is 2.77 before");
     }
 }

@@ -5,9 +5,7 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use training::grammar::words::{SLOTS, words};
-use training::grammar::{
-    Fault, Grammar, IM_START, Kind, QuestionKind, Verdict, content_key, facts,
-};
+use training::grammar::{Fault, Grammar, IM_START, Kind, QuestionKind, Verdict, content_key, facts};
 use training::split::Split;
 
 fn grammar() -> &'static Grammar {
@@ -38,27 +36,17 @@ fn text_is_clean_english() {
     for document in documents(3000) {
         let text = &document.text;
         for wrong in [
-            "  ", " .", " ,", "..", " !", " ?", "{", "}", "[", "]", " a a", " a e", " a i", " a o",
-            " a u", "\n ",
+            "  ", " .", " ,", "..", " !", " ?", "{", "}", "[", "]", " a a", " a e", " a i", " a o", " a u", "\n ",
         ] {
             assert!(!text.contains(wrong), "`{wrong}` in {text}");
         }
-        let sentences = text
-            .split(". ")
-            .skip(1)
-            .filter_map(|sentence| sentence.chars().next());
+        let sentences = text.split(". ").skip(1).filter_map(|sentence| sentence.chars().next());
         assert!(
-            sentences
-                .into_iter()
-                .all(|first| first.is_uppercase() || first == '"'),
+            sentences.into_iter().all(|first| first.is_uppercase() || first == '"'),
             "{text}"
         );
         assert_eq!(text.matches('"').count() % 2, 0, "{text}");
-        assert!(
-            text.len() > 300 && text.len() < 1300,
-            "{} bytes: {text}",
-            text.len()
-        );
+        assert!(text.len() > 300 && text.len() < 1300, "{} bytes: {text}", text.len());
     }
 }
 
@@ -77,10 +65,7 @@ fn every_plot_word_and_kind_of_question_occurs() {
     for (slot, domain) in SLOTS {
         assert_eq!(seen[slot].len(), words(domain).len(), "{slot}");
     }
-    assert_eq!(
-        marks.len(),
-        grammar.plot_names().len() + 3 + QuestionKind::ALL.len()
-    );
+    assert_eq!(marks.len(), grammar.plot_names().len() + 3 + QuestionKind::ALL.len());
 }
 
 #[test]
@@ -111,12 +96,7 @@ fn the_answer_to_a_question_stands_in_the_story() {
 fn an_asked_for_story_is_about_what_was_asked() {
     let grammar = grammar();
     for document in documents(2000).filter(|document| document.kind == Kind::Chat) {
-        let request = document
-            .text
-            .lines()
-            .nth(1)
-            .unwrap()
-            .trim_end_matches("<|im_end|>");
+        let request = document.text.lines().nth(1).unwrap().trim_end_matches("<|im_end|>");
         let reply = document
             .text
             .split("assistant\n")
@@ -131,10 +111,7 @@ fn an_asked_for_story_is_about_what_was_asked() {
         {
             assert!(reply.contains(word), "{word} of {request} in {reply}");
         }
-        assert!(matches!(
-            grammar.check_reply(request, reply),
-            Verdict::Consistent(_)
-        ));
+        assert!(matches!(grammar.check_reply(request, reply), Verdict::Consistent(_)));
     }
 }
 
@@ -160,10 +137,7 @@ fn held_out_content_never_occurs_in_training() {
 fn story_with(slot: &str) -> (String, String) {
     let grammar = grammar();
     let document = grammar.story(4, Split::Test, 2);
-    (
-        document.text,
-        facts(&document.path.bindings)[slot].to_string(),
-    )
+    (document.text, facts(&document.path.bindings)[slot].to_string())
 }
 
 #[track_caller]
@@ -211,8 +185,7 @@ fn a_story_that_does_not_end_is_a_fault() {
     let (text, _) = story_with("hero");
     for cut in 1..text.len() - 1 {
         let verdict = grammar.check_story(&text[..cut]);
-        let unfinished =
-            matches!(verdict, Verdict::Faulty { at, fault: Fault::Unfinished } if at == cut);
+        let unfinished = matches!(verdict, Verdict::Faulty { at, fault: Fault::Unfinished } if at == cut);
         assert!(unfinished, "{verdict:?} for {}", &text[..cut]);
     }
 }
@@ -220,9 +193,7 @@ fn a_story_that_does_not_end_is_a_fault() {
 #[test]
 fn another_story_than_the_asked_for_one_is_a_fault() {
     let grammar = grammar();
-    let document = documents(100)
-        .find(|document| document.kind == Kind::Chat)
-        .unwrap();
+    let document = documents(100).find(|document| document.kind == Kind::Chat).unwrap();
     let reply = document
         .text
         .split("assistant\n")
@@ -233,10 +204,7 @@ fn another_story_than_the_asked_for_one_is_a_fault() {
     let animal = facts(&document.path.bindings)["animal"];
     let other = if animal == "fox" { "pig" } else { "fox" };
     let request = format!("Tell me a story about a {other}.");
-    assert!(matches!(
-        grammar.check_reply(&request, reply),
-        Verdict::Faulty { .. }
-    ));
+    assert!(matches!(grammar.check_reply(&request, reply), Verdict::Faulty { .. }));
 }
 
 /// Empirical check of the bookkeeping: the mean surprise of the plot choice is the logarithm of the number of plots.
@@ -247,10 +215,7 @@ fn documents_are_drawn_with_the_probabilities_on_record() {
         *plots.entry(document.path.choices[1]).or_default() += 1.0;
     }
     let expected = 8000.0 / plots.len() as f64;
-    let chi2: f64 = plots
-        .values()
-        .map(|count| (count - expected).powi(2) / expected)
-        .sum();
+    let chi2: f64 = plots.values().map(|count| (count - expected).powi(2) / expected).sum();
     assert!(chi2 < 45.0, "15 degrees of freedom, chi squared {chi2}");
 }
 

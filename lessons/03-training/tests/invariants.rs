@@ -32,9 +32,7 @@ fn model(num_threads: usize) -> Llama {
 
 fn random_tokens(len: usize, seed: u64) -> Vec<TokenId> {
     let mut random = Random::at(&[seed]);
-    (0..len)
-        .map(|_| TokenId(1 + random.below(39) as u32))
-        .collect()
+    (0..len).map(|_| TokenId(1 + random.below(39) as u32)).collect()
 }
 
 fn ids(tokens: &[u32]) -> Vec<TokenId> {
@@ -48,10 +46,7 @@ fn labels_are_shifted_by_one_once() {
     assert_eq!(inputs, ids(&[5, 6, 7]));
     assert_eq!(targets, ids(&[6, 7, 8]));
     let batch = Batch::windows(&[window]);
-    assert_eq!(
-        (batch.inputs, batch.targets),
-        (ids(&[5, 6, 7]), ids(&[6, 7, 8]))
-    );
+    assert_eq!((batch.inputs, batch.targets), (ids(&[5, 6, 7]), ids(&[6, 7, 8])));
 }
 
 /// Random tokens can not be predicted, so no loss may fall below ln 39 on fresh ones. With labels that are not shifted the
@@ -78,14 +73,8 @@ fn a_loss_that_is_too_good_gives_unshifted_labels_away() {
         }
         last
     };
-    assert!(
-        after_training(false) > 3.5,
-        "nothing can be learned here: ln 39 = 3.66"
-    );
-    assert!(
-        after_training(true) < 1.0,
-        "the answer stands in the question"
-    );
+    assert!(after_training(false) > 3.5, "nothing can be learned here: ln 39 = 3.66");
+    assert!(after_training(true) < 1.0, "the answer stands in the question");
 }
 
 #[test]
@@ -108,9 +97,7 @@ fn logits_of_a_document_do_not_depend_on_the_one_before_it() {
     window.push(TokenId(1));
     let alone = model.logits(&second);
     let packed = Batch::windows(&[window]);
-    let hidden = autograd::no_grad(|| {
-        training::ops::linear(model.pool(), &model.hidden(&packed), model.head_weight())
-    });
+    let hidden = autograd::no_grad(|| training::ops::linear(model.pool(), &model.hidden(&packed), model.head_weight()));
     let hidden = hidden.value();
     let rows = &hidden.as_slice().unwrap()[10 * 40..];
     // Rotary positions are relative, so other positions turn all of them alike; the last bits may differ.
@@ -120,33 +107,21 @@ fn logits_of_a_document_do_not_depend_on_the_one_before_it() {
 #[test]
 fn a_row_does_not_depend_on_its_company() {
     let (one, two) = (model(1), model(3));
-    let texts = [
-        random_tokens(5, 1),
-        random_tokens(17, 2),
-        random_tokens(9, 3),
-    ];
+    let texts = [random_tokens(5, 1), random_tokens(17, 2), random_tokens(9, 3)];
     let together = two.last_logits(&texts);
     for (index, text) in texts.iter().enumerate() {
         let alone = one.last_logits(&[text]);
         let row = &together.as_slice().unwrap()[index * 40..][..40];
         assert_eq!(alone.as_slice().unwrap(), row, "text {index}");
         let all = one.logits(text);
-        assert_eq!(
-            &all.as_slice().unwrap()[(text.len() - 1) * 40..],
-            row,
-            "text {index}"
-        );
+        assert_eq!(&all.as_slice().unwrap()[(text.len() - 1) * 40..], row, "text {index}");
     }
 }
 
 #[test]
 fn greedy_side_by_side_equals_one_at_a_time() {
     let model = model(2);
-    let prompts = [
-        random_tokens(3, 4),
-        random_tokens(8, 5),
-        random_tokens(1, 6),
-    ];
+    let prompts = [random_tokens(3, 4), random_tokens(8, 5), random_tokens(1, 6)];
     let together = greedy(&model, &prompts, 20, &[TokenId(7)]);
     for (prompt, sample) in prompts.iter().zip(&together) {
         assert_eq!(
@@ -155,17 +130,10 @@ fn greedy_side_by_side_equals_one_at_a_time() {
         );
     }
     let none = greedy(&model, &prompts, 0, &[]);
-    assert!(
-        none.iter()
-            .all(|sample| sample.tokens.is_empty() && !sample.ended)
-    );
+    assert!(none.iter().all(|sample| sample.tokens.is_empty() && !sample.ended));
     // The last position that the model has is the end of every text.
     let long = greedy(&model, &prompts, 1000, &[]);
-    assert!(
-        long.iter()
-            .zip(&prompts)
-            .all(|(s, p)| s.tokens.len() + p.len() == 64)
-    );
+    assert!(long.iter().zip(&prompts).all(|(s, p)| s.tokens.len() + p.len() == 64));
 }
 
 #[test]
@@ -176,11 +144,7 @@ fn a_folder_that_was_written_is_read_back() {
     let back = read_folder(folder.path(), Arc::new(Pool::new(1))).unwrap();
     for (ours, read) in model.tensors().iter().zip(back.tensors()) {
         assert_eq!((&ours.name, &ours.shape), (&read.name, &read.shape));
-        let rounded: Vec<f32> = ours
-            .data
-            .iter()
-            .map(|&x| half::bf16::from_f32(x).to_f32())
-            .collect();
+        let rounded: Vec<f32> = ours.data.iter().map(|&x| half::bf16::from_f32(x).to_f32()).collect();
         assert_eq!(rounded, read.data, "{}", ours.name);
     }
     // Once rounded, nothing more is lost.
@@ -204,11 +168,7 @@ fn a_folder_that_does_not_fit_is_refused() {
             .to_string();
         assert!(error.contains(expected), "{error}");
     };
-    refuse(
-        "\"hidden_size\": 16",
-        "\"hidden_size\": 18",
-        "expected shape",
-    );
+    refuse("\"hidden_size\": 16", "\"hidden_size\": 18", "expected shape");
     refuse(
         "\"num_hidden_layers\": 2",
         "\"num_hidden_layers\": 3",

@@ -10,9 +10,7 @@ use training::corpus::evaluation::StoryPrompt;
 use training::exercises::scoring_windows;
 use training::grammar::{Grammar, QuestionKind, TaskItem};
 use training::metrics::tasks::Completion;
-use training::metrics::{
-    bleu, distinct_n, repetition, rouge_l, score_document, story_report, task_accuracy, words,
-};
+use training::metrics::{bleu, distinct_n, repetition, rouge_l, score_document, story_report, task_accuracy, words};
 use training::ngram::{MAX_ORDER, Ngram};
 use training::split::Split;
 
@@ -33,9 +31,9 @@ fn logits(reach: usize) -> impl FnMut(&[TokenId], &mut [f32]) {
         for (position, row) in out.chunks_exact_mut(VOCAB).enumerate() {
             let seen = &inputs[(position + 1).saturating_sub(reach)..=position];
             for (token, logit) in row.iter_mut().enumerate() {
-                let mixed = seen.iter().fold(token as u64 + 1, |sum, id| {
-                    (sum * 31 + u64::from(id.0)) % 1009
-                });
+                let mixed = seen
+                    .iter()
+                    .fold(token as u64 + 1, |sum, id| (sum * 31 + u64::from(id.0)) % 1009);
                 *logit = mixed as f32 / 200.0;
             }
         }
@@ -45,10 +43,7 @@ fn logits(reach: usize) -> impl FnMut(&[TokenId], &mut [f32]) {
 #[track_caller]
 fn check_windows(num_tokens: usize, window: usize, stride: usize) {
     let mut scored = vec![0; num_tokens.saturating_sub(1)];
-    for (index, part) in scoring_windows(num_tokens, window, stride)
-        .into_iter()
-        .enumerate()
-    {
+    for (index, part) in scoring_windows(num_tokens, window, stride).into_iter().enumerate() {
         assert!(part.inputs.len() <= window);
         assert_eq!(part.inputs.end, part.scored.end);
         assert!(part.inputs.start <= part.scored.start);
@@ -81,20 +76,13 @@ fn one_window_equals_the_direct_sum() {
     for position in 0..text.len() - 1 {
         let mut rows = vec![0.0; (position + 1) * VOCAB];
         model(&text[..=position], &mut rows);
-        let row: Vec<f64> = rows[position * VOCAB..]
-            .iter()
-            .map(|&logit| f64::from(logit))
-            .collect();
+        let row: Vec<f64> = rows[position * VOCAB..].iter().map(|&logit| f64::from(logit)).collect();
         let sum: f64 = row.iter().map(|logit| logit.exp()).sum();
         direct += sum.ln() - row[text[position + 1].index()];
     }
     let score = score_document(&text, 16, 16, VOCAB, &mut model);
     assert_eq!(score.tokens, text.len() - 1);
-    assert!(
-        (score.nats - direct).abs() < 1e-5,
-        "{} {direct}",
-        score.nats
-    );
+    assert!((score.nats - direct).abs() < 1e-5, "{} {direct}", score.nats);
 }
 
 proptest! {
@@ -140,9 +128,7 @@ proptest! {
 #[test]
 fn perplexity_of_a_uniform_model_is_the_vocabulary() {
     let text = tokens(&[0, 1, 2, 3, 4]);
-    let mut score = score_document(&text, 3, 1, VOCAB, &mut |_: &[TokenId], out: &mut [f32]| {
-        out.fill(7.0)
-    });
+    let mut score = score_document(&text, 3, 1, VOCAB, &mut |_: &[TokenId], out: &mut [f32]| out.fill(7.0));
     assert!((score.perplexity() - VOCAB as f64).abs() < 1e-9);
     // Four tokens of log2(11) bits over eight bytes.
     score.bytes = 8;
@@ -161,9 +147,7 @@ fn ngrams_follow_witten_and_bell() {
     let bigram = (2.0 + 2.0 * unigram(2.0)) / 5.0;
     assert!((model.probability(&tokens(&[1]), TokenId(2), 3) - bigram).abs() < 1e-12);
     // After 3 1: 2 once.
-    assert!(
-        (model.probability(&tokens(&[3, 1]), TokenId(2), 3) - (1.0 + bigram) / 2.0).abs() < 1e-12
-    );
+    assert!((model.probability(&tokens(&[3, 1]), TokenId(2), 3) - (1.0 + bigram) / 2.0).abs() < 1e-12);
     // An unknown history leaves the shorter one alone.
     assert!((model.probability(&tokens(&[0, 1]), TokenId(2), 3) - bigram).abs() < 1e-12);
     let direct: f64 = (1..4)
@@ -237,9 +221,7 @@ fn words_keep_apostrophes_and_part_punctuation() {
 #[test]
 fn diversity_tells_loops_from_prose() {
     let loop_: Vec<&str> = "the cat sat the cat sat the cat sat".split(' ').collect();
-    let prose: Vec<&str> = "one day a small fox went to look for shells"
-        .split(' ')
-        .collect();
+    let prose: Vec<&str> = "one day a small fox went to look for shells".split(' ').collect();
     assert!((repetition(&loop_, 2) - 5.0 / 8.0).abs() < 1e-12);
     assert_eq!(repetition(&prose, 2), 0.0);
     assert_eq!(distinct_n(&[&prose], 1), 1.0);
@@ -266,17 +248,13 @@ fn task_accuracy_is_by_kind_and_exact() {
     });
     assert_eq!(report.questions, 3);
     assert!((report.accuracy - 1.0 / 3.0).abs() < 1e-12);
-    assert_eq!(
-        report.by_kind,
-        BTreeMap::from([("colour", 0.0), ("who", 0.5)])
-    );
+    assert_eq!(report.by_kind, BTreeMap::from([("colour", 0.0), ("who", 0.5)]));
 }
 
 #[test]
 fn the_grammar_itself_tells_perfect_stories_and_a_cut_one_is_faulty() {
     let grammar = grammar();
-    let prompts: Vec<StoryPrompt> =
-        training::corpus::evaluation::story_prompts(grammar, Split::Test, 20);
+    let prompts: Vec<StoryPrompt> = training::corpus::evaluation::story_prompts(grammar, Split::Test, 20);
     let perfect = story_report(grammar, &prompts, |prompt| Completion {
         text: prompt.reference.clone(),
         ended: true,

@@ -32,10 +32,7 @@ fn check(
     fused: impl Fn(&[Tensor]) -> Tensor,
     plain: impl Fn(&[Plain]) -> autograd::Result<Plain>,
 ) {
-    let values: Vec<_> = (0..)
-        .zip(shapes)
-        .map(|(seed, shape)| random(shape, seed))
-        .collect();
+    let values: Vec<_> = (0..).zip(shapes).map(|(seed, shape)| random(shape, seed)).collect();
     let narrow = |value: &ArrayD<f64>| Tensor::parameter(value.mapv(|x| x as f32));
     let fused_inputs: Vec<Tensor> = values.iter().map(narrow).collect();
     // The plain side starts from the same rounded numbers.
@@ -80,13 +77,7 @@ fn check_attention(shape: AttentionShape, starts: Vec<u32>) {
     );
 }
 
-fn shape(
-    batch_size: usize,
-    seq_len: usize,
-    num_heads: usize,
-    num_kv_heads: usize,
-    head_dim: usize,
-) -> AttentionShape {
+fn shape(batch_size: usize, seq_len: usize, num_heads: usize, num_kv_heads: usize, head_dim: usize) -> AttentionShape {
     AttentionShape {
         batch_size,
         seq_len,
@@ -216,10 +207,7 @@ fn the_model_equals_its_parts() {
         })
         .collect();
     let batch = Batch::windows(&windows);
-    assert!(
-        batch.starts.iter().any(|&s| s > 0),
-        "documents end inside the windows"
-    );
+    assert!(batch.starts.iter().any(|&s| s > 0), "documents end inside the windows");
     let loss = model.loss(&batch);
     loss.backward().unwrap();
 
@@ -236,16 +224,10 @@ fn the_model_equals_its_parts() {
         let mut x = weight_of("embedding").gather_rows(&ids(&batch.inputs))?;
         for layer in 0..config.num_layers {
             let weight = |part: &str| weight_of(&format!("layers.{layer}.{part}"));
-            let qkv = plain::linear(
-                &plain::rms_norm(&x, weight("attention_norm"), eps)?,
-                weight("qkv"),
-            )?;
+            let qkv = plain::linear(&plain::rms_norm(&x, weight("attention_norm"), eps)?, weight("qkv"))?;
             let mixed = plain::attention(&attention_shape, config.rope_theta, &batch.starts, &qkv)?;
             x = x.add(&plain::linear(&mixed, weight("out"))?)?;
-            let gate_up = plain::linear(
-                &plain::rms_norm(&x, weight("mlp_norm"), eps)?,
-                weight("gate_up"),
-            )?;
+            let gate_up = plain::linear(&plain::rms_norm(&x, weight("mlp_norm"), eps)?, weight("gate_up"))?;
             x = x.add(&plain::linear(&plain::swiglu(&gate_up)?, weight("down"))?)?;
         }
         let x = plain::rms_norm(&x, weight_of("norm"), eps)?;

@@ -53,8 +53,7 @@ fn small_corpus() -> &'static Path {
             let packed = std::fs::File::create(folder.path().join(file)).unwrap();
             let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
             for chapter in 0..60 {
-                let text =
-                    format!("It was chapter {chapter} of {file}, and nothing had happened. ");
+                let text = format!("It was chapter {chapter} of {file}, and nothing had happened. ");
                 writeln!(packed, "=== {file} {chapter}\n{}", text.repeat(5)).unwrap();
             }
             packed.finish().unwrap();
@@ -65,10 +64,7 @@ fn small_corpus() -> &'static Path {
 }
 
 fn unbroken(out: &Path, num_threads: usize) -> TrainingRecord {
-    let record = run(&options(out, num_threads, false), |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let record = run(&options(out, num_threads, false), |_| ControlFlow::Continue(())).unwrap();
     record.expect("nobody stopped it")
 }
 
@@ -102,17 +98,12 @@ fn an_interrupted_run_gives_the_bytes_of_the_unbroken_one() {
         });
         assert!(stopped.unwrap().is_none());
     }
-    let record = run(&options(broken.path(), 1, true), |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap()
-    .unwrap();
+    let record = run(&options(broken.path(), 1, true), |_| ControlFlow::Continue(()))
+        .unwrap()
+        .unwrap();
     assert_same_bytes(whole.path(), broken.path());
     assert_eq!(record.tokens, 12 * 64);
-    assert_eq!(
-        record.curve.iter().map(|p| p.step).collect::<Vec<_>>(),
-        [4, 8, 12]
-    );
+    assert_eq!(record.curve.iter().map(|p| p.step).collect::<Vec<_>>(), [4, 8, 12]);
 }
 
 #[test]
@@ -127,11 +118,7 @@ fn weights_do_not_depend_on_the_number_of_threads() {
 fn a_second_run_does_not_overwrite_a_checkpoint_by_accident() {
     let out = tempfile::tempdir().unwrap();
     unbroken(out.path(), 1);
-    let error = run(
-        &options(out.path(), 1, false),
-        |_| ControlFlow::Continue(()),
-    )
-    .unwrap_err();
+    let error = run(&options(out.path(), 1, false), |_| ControlFlow::Continue(())).unwrap_err();
     assert!(error.to_string().contains("add --resume"), "{error}");
 }
 
@@ -143,9 +130,7 @@ fn a_checkpoint_of_another_shape_is_refused() {
     other.config.hidden_size = 40;
     let error = run(&other, |_| ControlFlow::Continue(())).unwrap_err();
     assert!(
-        error
-            .to_string()
-            .contains("expected a checkpoint of this run"),
+        error.to_string().contains("expected a checkpoint of this run"),
         "{error}"
     );
 }
@@ -173,9 +158,7 @@ fn a_finished_folder_is_trained_further_from_where_it_read() {
         continue_from: Some(first.path().to_owned()),
         ..options(second.path(), 1, false)
     };
-    let after = run(&further, |_| ControlFlow::Continue(()))
-        .unwrap()
-        .unwrap();
+    let after = run(&further, |_| ControlFlow::Continue(())).unwrap().unwrap();
     assert_eq!(after.tokens, 2 * before.tokens);
     assert_eq!(after.windows, 2 * before.windows);
     assert_eq!(after.runs.len(), 2);

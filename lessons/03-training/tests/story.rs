@@ -32,12 +32,9 @@ fn redacted(story: &str) -> String {
     for line in story.lines() {
         let text = line.trim();
         let column = line.len() - line.trim_start().len();
-        let foreign = NOT_OURS
-            .iter()
-            .find(|beginning| text.starts_with(**beginning));
+        let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
         // What goes on from the line before stands further to the right, or is more of the model's story.
-        let goes_on =
-            in_foreign && (column > 20 || lines.last().is_some_and(|l| l.starts_with("Model:")));
+        let goes_on = in_foreign && (column > 20 || lines.last().is_some_and(|l| l.starts_with("Model:")));
         if let Some(beginning) = foreign {
             lines.push(format!("{} …", beginning.trim()));
         } else if !goes_on {
@@ -55,10 +52,7 @@ fn without_figures(line: &str) -> String {
     while let Some(c) = characters.next() {
         let is_figure = |c: char| c.is_ascii_digit();
         if is_figure(c) {
-            while characters
-                .peek()
-                .is_some_and(|&c| is_figure(c) || c == '.' || c == ',')
-            {
+            while characters.peek().is_some_and(|&c| is_figure(c) || c == '.' || c == ',') {
                 characters.next();
             }
             out.push('#');
@@ -108,14 +102,7 @@ fn the_story_is_told_step_by_step() {
     let model = folder.path().join("model");
     small_model(&model);
     let output = Command::new(env!("CARGO_BIN_EXE_lesson03"))
-        .args([
-            "--no-pause",
-            "--threads",
-            "2",
-            "--tokens",
-            "2048",
-            "--model",
-        ])
+        .args(["--no-pause", "--threads", "2", "--tokens", "2048", "--model"])
         .arg(&model)
         .arg("--out")
         .arg(folder.path().join("charts"))

@@ -98,11 +98,7 @@ fn variants(whole: &[u8]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "the last three bytes are missing",
             whole[..whole.len() - 3].to_vec(),
         ),
-        (
-            "longer",
-            "something stands after the end",
-            [whole, b"?!"].concat(),
-        ),
+        ("longer", "something stands after the end", [whole, b"?!"].concat()),
         ("nan", "a weight is NaN", nan),
         ("flipped", "one bit of a weight is wrong", flipped),
         (
@@ -150,9 +146,7 @@ fn changed(whole: &[u8], other: &[u8]) -> Span {
     let same = |(a, b): &(&u8, &u8)| a == b;
     let front = whole.iter().zip(other).take_while(same).count();
     let rest = whole.len().min(other.len()) - front;
-    let back = (whole.iter().rev().zip(other.iter().rev()))
-        .take_while(same)
-        .count();
+    let back = (whole.iter().rev().zip(other.iter().rev())).take_while(same).count();
     (front, other.len() - back.min(rest))
 }
 
@@ -214,15 +208,10 @@ fn steps(file: &[u8], digest: &str) -> Vec<Value> {
     let refused = || safe_header(FILE, file).unwrap_err().to_string();
     let mut record = Recorder::default();
     let len = file.len();
-    record.look(
-        &format!("A file of {len} bytes. None of them is believed yet."),
-        &[],
-    );
+    record.look(&format!("A file of {len} bytes. None of them is believed yet."), &[]);
     let n = u64::from_le_bytes(*file.first_chunk().unwrap());
     record.look(
-        &format!(
-            "The first eight bytes are one number, the low byte first: the header has {n} bytes."
-        ),
+        &format!("The first eight bytes are one number, the low byte first: the header has {n} bytes."),
         &[(0, 8)],
     );
     let left = len - 8;
@@ -284,13 +273,7 @@ fn steps(file: &[u8], digest: &str) -> Vec<Value> {
 }
 
 /// All claims together, then the values, then the digest.
-fn together(
-    file: &[u8],
-    digest: &str,
-    mut record: Recorder,
-    mut entries: Vec<Entry>,
-    places: &[Span],
-) -> Vec<Value> {
+fn together(file: &[u8], digest: &str, mut record: Recorder, mut entries: Vec<Entry>, places: &[Span]) -> Vec<Value> {
     let refused = || safe_header(FILE, file).unwrap_err().to_string();
     if entries[0].name == entries[1].name {
         let text = format!("The two names are equal. Refused: {}", refused());
@@ -319,10 +302,7 @@ fn together(
         );
         return record.refuse(&text, &[place(first), place(second)]);
     }
-    let text = format!(
-        "{} begins at {}, where {} ends.",
-        second.name, second.begin, first.name
-    );
+    let text = format!("{} begins at {}, where {} ends.", second.name, second.begin, first.name);
     record.pass(&text, &[place(first), place(second)]);
     let end = data + second.end;
     if end != file.len() {
@@ -342,7 +322,10 @@ fn together(
     let header = safe_header(FILE, file).unwrap();
     assert_eq!(header.entries, entries);
     record.pass(
-        &format!("The last tensor ends at {data} + {} = {end}, and so does the file. The header is accepted.", second.end),
+        &format!(
+            "The last tensor ends at {data} + {} = {end}, and so does the file. The header is accepted.",
+            second.end
+        ),
         &[place(second)],
     );
 
@@ -350,11 +333,7 @@ fn together(
     let mut shown = Vec::new();
     for entry in &entries {
         let mut values = Vec::new();
-        widen(
-            Dtype::BF16,
-            &file[place(entry).0..place(entry).1],
-            &mut values,
-        );
+        widen(Dtype::BF16, &file[place(entry).0..place(entry).1], &mut values);
         let text: Vec<String> = values.iter().map(f32::to_string).collect();
         shown.push(format!("{} = {}", entry.name, text.join(", ")));
         if let Some(index) = first_not_finite(&values) {
@@ -382,7 +361,9 @@ fn together(
         return record.refuse(&text, all);
     }
     record.pass(
-        &format!("The SHA-256 of these bytes begins with {found_start}, as recorded: these are the bytes that were written."),
+        &format!(
+            "The SHA-256 of these bytes begins with {found_start}, as recorded: these are the bytes that were written."
+        ),
         all,
     );
     record.steps

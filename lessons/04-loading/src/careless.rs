@@ -8,9 +8,7 @@ pub type Check = fn(&[u8]) -> bool;
 
 /// The right one, on lengths alone: the file ends exactly where its last tensor does.
 pub fn correct(file: &[u8]) -> bool {
-    ends(file).is_some_and(|(data_begin, ends)| {
-        ends.into_iter().max().unwrap_or(data_begin) == file.len()
-    })
+    ends(file).is_some_and(|(data_begin, ends)| ends.into_iter().max().unwrap_or(data_begin) == file.len())
 }
 
 // ANCHOR: careless
@@ -18,15 +16,9 @@ pub fn correct(file: &[u8]) -> bool {
 pub const CARELESS: [(&str, Check); 5] = [
     ("stops after the header", stops_after_the_header),
     ("wants some data, not all of it", wants_some_data),
-    (
-        "believes the tensors that are there",
-        believes_whole_tensors,
-    ),
+    ("believes the tensors that are there", believes_whole_tensors),
     ("is off by one at the end", is_off_by_one),
-    (
-        "takes a short length field for an empty file",
-        takes_short_for_empty,
-    ),
+    ("takes a short length field for an empty file", takes_short_for_empty),
 ];
 
 /// End of the header and end of the last tensor, both from the start of the file; `None` when the header is not readable.

@@ -318,24 +318,13 @@ fn parse_index(text: &str) -> Result<Index> {
         expected: expected.into(),
         found,
     };
-    let index: IndexFile = serde_json::from_str(text).map_err(|error| {
-        bad(
-            "weight_map",
-            "a map from tensors to files",
-            error.to_string(),
-        )
-    })?;
+    let index: IndexFile = serde_json::from_str(text)
+        .map_err(|error| bad("weight_map", "a map from tensors to files", error.to_string()))?;
     // A file name, not a path: a downloaded index must not reach out of its folder.
     for (name, file) in &index.weight_map {
-        let plain = Path::new(file)
-            .file_name()
-            .is_some_and(|name| name == file.as_str());
+        let plain = Path::new(file).file_name().is_some_and(|name| name == file.as_str());
         if !plain {
-            return Err(bad(
-                name,
-                "the name of a file in the folder",
-                format!("`{file}`"),
-            ));
+            return Err(bad(name, "the name of a file in the folder", format!("`{file}`")));
         }
     }
     Ok(index.weight_map)

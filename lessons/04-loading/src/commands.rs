@@ -26,12 +26,7 @@ pub fn parse_plan(name: &str) -> Result<LoadPlan, String> {
 }
 
 /// `convert`: progress on stderr, one line (or one JSON document) on stdout.
-pub fn convert(
-    args: &CommonArgs,
-    from: &str,
-    folder: &Path,
-    dtype: Option<Dtype>,
-) -> anyhow::Result<()> {
+pub fn convert(args: &CommonArgs, from: &str, folder: &Path, dtype: Option<Dtype>) -> anyhow::Result<()> {
     let start = std::time::Instant::now();
     let model = loading::open(from)?;
     let bar = indicatif::ProgressBar::new(model.weights.names().len() as u64);
@@ -64,10 +59,7 @@ pub fn verify_file(args: &CommonArgs, file: &Path, sha256: &str) -> anyhow::Resu
     let result = loading::manifest::verify_file(file, sha256);
     if args.json {
         let error = result.as_ref().err().map(ToString::to_string);
-        println!(
-            "{:#}",
-            json!({"file": file, "ok": error.is_none(), "error": error})
-        );
+        println!("{:#}", json!({"file": file, "ok": error.is_none(), "error": error}));
     } else if result.is_ok() {
         println!("{}: sha256 as expected", file.display());
     }
@@ -82,9 +74,7 @@ pub fn verify(args: &CommonArgs, manifest: Option<PathBuf>) -> anyhow::Result<()
     let mut bad = 0;
     let mut rows = Vec::new();
     for record in &manifest.files {
-        let error = Manifest::verify(record, &folder)
-            .err()
-            .map(|error| error.to_string());
+        let error = Manifest::verify(record, &folder).err().map(|error| error.to_string());
         bad += usize::from(error.is_some());
         if !args.json {
             match &error {
@@ -127,12 +117,7 @@ pub fn manifest(
     let path = manifest.unwrap_or_else(default_manifest);
     let mut manifest = Manifest::read(&path)?;
     let adds = addition.is_some();
-    if let Some(Addition {
-        path,
-        licence,
-        origin,
-    }) = addition
-    {
+    if let Some(Addition { path, licence, origin }) = addition {
         manifest.files.retain(|record| record.path != path);
         manifest.files.push(FileRecord {
             path,

@@ -170,8 +170,7 @@ fn rope_scaling(json: &Json) -> Result<RopeScaling> {
                 factor: positive("factor")?,
                 low_freq_factor: low,
                 high_freq_factor: high,
-                original_max_position_embeddings: scaling
-                    .needed("original_max_position_embeddings")?,
+                original_max_position_embeddings: scaling.needed("original_max_position_embeddings")?,
             })
         }
         other => Err(LoadError::UnknownRopeScaling {
@@ -251,13 +250,7 @@ impl Json {
         self.object.get(key).filter(|value| !value.is_null())
     }
 
-    fn bad(
-        &self,
-        key: &'static str,
-        expected: &'static str,
-        found: String,
-        advice: &'static str,
-    ) -> LoadError {
+    fn bad(&self, key: &'static str, expected: &'static str, found: String, advice: &'static str) -> LoadError {
         LoadError::BadConfig {
             file: self.file.into(),
             key,
@@ -284,14 +277,8 @@ impl Json {
     }
 
     fn needed(&self, key: &'static str) -> Result<usize> {
-        self.count(key)?.ok_or_else(|| {
-            self.bad(
-                key,
-                "a whole number",
-                "nothing".into(),
-                "fetch the model again",
-            )
-        })
+        self.count(key)?
+            .ok_or_else(|| self.bad(key, "a whole number", "nothing".into(), "fetch the model again"))
     }
 
     fn number(&self, key: &'static str) -> Result<Option<f64>> {
@@ -300,12 +287,7 @@ impl Json {
         };
         match value.as_f64() {
             Some(number) => Ok(Some(number)),
-            None => Err(self.bad(
-                key,
-                "a number",
-                describe(Some(value)),
-                "fetch the model again",
-            )),
+            None => Err(self.bad(key, "a number", describe(Some(value)), "fetch the model again")),
         }
     }
 
@@ -313,12 +295,7 @@ impl Json {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(*flag)),
-            found => Err(self.bad(
-                key,
-                "true or false",
-                describe(found),
-                "fetch the model again",
-            )),
+            found => Err(self.bad(key, "true or false", describe(found), "fetch the model again")),
         }
     }
 

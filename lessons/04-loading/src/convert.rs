@@ -71,12 +71,8 @@ pub fn convert(
     std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     let names = source.names();
     let weights = folder.join(SINGLE_FILE);
-    write_weights(&weights, source, dtype, &mut |done| {
-        progress(done, names.len())
-    })?;
-    let write = |name: &str, value: &serde_json::Value| {
-        write_text(&folder.join(name), &format!("{value:#}\n"))
-    };
+    write_weights(&weights, source, dtype, &mut |done| progress(done, names.len()))?;
+    let write = |name: &str, value: &serde_json::Value| write_text(&folder.join(name), &format!("{value:#}\n"));
     if let Some(tokenizer) = &model.tokenizer {
         write_text(&folder.join(TOKENIZER_FILE), &tokenizer.to_json()?)?;
     }

@@ -17,9 +17,7 @@ pub fn tasks() -> Vec<Task> {
     let values: Vec<f32> = (0..1 << 16)
         .map(|index: u32| f32::from_bits(0x3f80_0000 + index * 0x7f))
         .collect();
-    let names: Vec<String> = (0..NUM_TENSORS)
-        .map(|index| format!("model.{}", name(index)))
-        .collect();
+    let names: Vec<String> = (0..NUM_TENSORS).map(|index| format!("model.{}", name(index))).collect();
     let stored: BTreeSet<String> = (0..NUM_TENSORS).map(name).collect();
     let sizes: Vec<u64> = (1..=4096).collect();
     vec![
@@ -33,9 +31,7 @@ pub fn tasks() -> Vec<Task> {
         }),
         Task::new("04.3", "60 names without their prefix", move || {
             for name in &names {
-                drop(black_box(stored_name(name, &|stored_as| {
-                    stored.contains(stored_as)
-                })));
+                drop(black_box(stored_name(name, &|stored_as| stored.contains(stored_as))));
             }
         }),
         Task::new("04.4", "4096 tensors, one by one", move || {

@@ -79,15 +79,13 @@ impl Damage {
 fn overlap(json: &mut Value, entry: &Entry) {
     let value = entry.dtype.block_bytes();
     if entry.begin >= value {
-        json[&entry.name]["data_offsets"] =
-            serde_json::json!([entry.begin - value, entry.end - value]);
+        json[&entry.name]["data_offsets"] = serde_json::json!([entry.begin - value, entry.end - value]);
     }
 }
 
 /// Exchanges the bytes of the first two tensors of one shape and type.
 fn swap(json: &mut Value, entries: &[Entry]) {
-    let same =
-        |a: &Entry, b: &Entry| a.shape == b.shape && a.dtype == b.dtype && a.shape.len() == 2;
+    let same = |a: &Entry, b: &Entry| a.shape == b.shape && a.dtype == b.dtype && a.shape.len() == 2;
     let pair = entries.iter().enumerate().find_map(|(index, a)| {
         let b = entries[index + 1..].iter().find(|b| same(a, b))?;
         Some((&a.name, &b.name))
@@ -105,10 +103,7 @@ pub fn edit_header(file: &[u8], edit: impl FnOnce(&mut Value)) -> Vec<u8> {
         return file.to_vec();
     };
     let length = u64::from_le_bytes(*length) as usize;
-    let Some(mut json) = rest
-        .get(..length)
-        .and_then(|json| serde_json::from_slice(json).ok())
-    else {
+    let Some(mut json) = rest.get(..length).and_then(|json| serde_json::from_slice(json).ok()) else {
         return file.to_vec();
     };
     edit(&mut json);

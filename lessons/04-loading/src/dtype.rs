@@ -108,13 +108,7 @@ pub fn widen(dtype: Dtype, bytes: &[u8], out: &mut Vec<f32>) {
     assert_eq!(bytes.len() % dtype.block_bytes(), 0, "whole values");
     let begin = out.len();
     match dtype {
-        Dtype::F32 => out.extend(
-            bytes
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|b| f32::from_le_bytes(*b)),
-        ),
+        Dtype::F32 => out.extend(bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b))),
         // The hardware has an instruction for f16; `half` uses it where it finds it. It wants aligned input, so that
         // values go through a buffer of one cache line's worth of lines.
         Dtype::F16 => {
@@ -196,11 +190,7 @@ mod tests {
         for len in [1, 7, 4096, 4097, 10_000] {
             let mut values = vec![1.0_f32; len];
             assert_eq!(first_not_finite(&values), None);
-            for (place, bad) in [
-                (0, f32::NAN),
-                (len / 2, f32::INFINITY),
-                (len - 1, -f32::NAN),
-            ] {
+            for (place, bad) in [(0, f32::NAN), (len / 2, f32::INFINITY), (len - 1, -f32::NAN)] {
                 values[place] = bad;
                 assert_eq!(first_not_finite(&values), Some(place));
                 let brains: Vec<bf16> = values.iter().map(|v| bf16::from_f32(*v)).collect();

@@ -84,9 +84,7 @@ pub enum LoadError {
         found: String,
     },
     /// Two tensors, or two metadata keys, have one name.
-    #[error(
-        "{file}: expected each name once, found `{name}` twice; fetch or convert the file again"
-    )]
+    #[error("{file}: expected each name once, found `{name}` twice; fetch or convert the file again")]
     DuplicateName {
         /// The file.
         file: String,
@@ -150,9 +148,7 @@ pub enum LoadError {
         found_begin: u64,
     },
     /// A tensor's number format is not one that this loader reads.
-    #[error(
-        "{file}: {name}: expected {expected}, found type {found}; convert the model to one of these types"
-    )]
+    #[error("{file}: {name}: expected {expected}, found type {found}; convert the model to one of these types")]
     WrongDtype {
         /// The file.
         file: String,

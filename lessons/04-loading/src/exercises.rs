@@ -28,8 +28,7 @@ pub fn safe_header(file: &str, bytes: &[u8]) -> Result<Header> {
         return Err(refuse.header_too_long(header_bytes, file_bytes));
     }
     let (json, data) = rest.split_at(header_bytes as usize);
-    let raw =
-        parse_json(json).map_err(|error| refuse.bad("header", "a JSON map of tensors", error))?;
+    let raw = parse_json(json).map_err(|error| refuse.bad("header", "a JSON map of tensors", error))?;
     if raw.metadata.len() > 1 {
         return Err(refuse.duplicate("__metadata__"));
     }
@@ -145,9 +144,7 @@ pub fn cut_off_files(whole: &[u8]) -> Vec<Vec<u8>> {
     let data_begin = 8 + u64::from_le_bytes(length) as usize;
     let mut ends = vec![0, 4, 8, data_begin - 1, data_begin, whole.len() - 1];
     // Where a tensor ends, other than the last one.
-    let tensors = parse_json(&whole[8..data_begin])
-        .unwrap_or_default()
-        .entries;
+    let tensors = parse_json(&whole[8..data_begin]).unwrap_or_default().entries;
     let borders = (tensors.iter()).map(|(_, tensor)| data_begin + tensor.data_offsets[1] as usize);
     ends.extend(borders.filter(|end| *end < whole.len()));
     ends.iter().map(|&end| whole[..end].to_vec()).collect()

@@ -56,16 +56,10 @@ pub fn open_with(model: &str, access: Access) -> Result<ModelFolder> {
     if path.is_dir() {
         return open_folder(model, &path, access);
     }
-    if path.is_file()
-        && path
-            .extension()
-            .is_some_and(|end| end.eq_ignore_ascii_case("gguf"))
-    {
+    if path.is_file() && path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gguf")) {
         return open_gguf(&path, access);
     }
-    Err(LoadError::UnknownModel {
-        model: model.into(),
-    })
+    Err(LoadError::UnknownModel { model: model.into() })
 }
 
 /// The path behind a name: `stories` and its small sibling `stories-draft` lie in `data`, every other name is a path already.
@@ -78,9 +72,7 @@ pub fn resolve(model: &str) -> PathBuf {
 
 fn open_random(model: &str, shape: &str) -> Result<ModelFolder> {
     let Some(llama) = random::shape(shape) else {
-        return Err(LoadError::UnknownModel {
-            model: model.into(),
-        });
+        return Err(LoadError::UnknownModel { model: model.into() });
     };
     Ok(ModelFolder {
         weights: Box::new(RandomWeights::new(llama.clone(), 0)),
@@ -167,8 +159,7 @@ pub fn open_weights(folder: &Path, access: Access) -> Result<(ModelConfig, Check
 /// # Errors
 /// As [`config::parse`], or no such file.
 pub fn read_config(folder: &Path) -> Result<ModelConfig> {
-    const ADVICE: &str =
-        "check the path: a model folder holds config.json, safetensors and tokenizer.json";
+    const ADVICE: &str = "check the path: a model folder holds config.json, safetensors and tokenizer.json";
     let config_json = read_text(&folder.join(CONFIG_FILE), ADVICE)?;
     let generation = folder.join(GENERATION_FILE);
     let generation_json = match generation.exists() {

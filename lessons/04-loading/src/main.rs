@@ -76,11 +76,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.command {
-        Some(Command::Convert {
-            from,
-            folder,
-            dtype,
-        }) => commands::convert(&args.common, &from, &folder, dtype),
+        Some(Command::Convert { from, folder, dtype }) => commands::convert(&args.common, &from, &folder, dtype),
         Some(Command::Verify {
             file: Some(file),
             sha256: Some(sha256),
@@ -94,12 +90,10 @@ fn main() -> anyhow::Result<()> {
             write,
             manifest,
         }) => {
-            let addition = (add.zip(licence).zip(origin)).map(|((path, licence), origin)| {
-                commands::Addition {
-                    path,
-                    licence,
-                    origin,
-                }
+            let addition = (add.zip(licence).zip(origin)).map(|((path, licence), origin)| commands::Addition {
+                path,
+                licence,
+                origin,
             });
             commands::manifest(&args.common, manifest, write, addition)
         }

@@ -106,8 +106,7 @@ impl Manifest {
     pub fn verify(record: &FileRecord, folder: &Path) -> Result<()> {
         let path = folder.join(&record.path);
         let advice = "fetch the repository again, or make the file as its origin says";
-        let metadata =
-            std::fs::metadata(&path).map_err(|error| unreadable(&path, &error, advice))?;
+        let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, &error, advice))?;
         let (file, found_bytes) = (path.display().to_string(), metadata.len());
         let expected_bytes = record.bytes;
         if found_bytes < expected_bytes {

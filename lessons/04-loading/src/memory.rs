@@ -71,12 +71,7 @@ pub fn load_f32(folder: &Path, plan: LoadPlan) -> Result<Vec<Vec<f32>>> {
 ///
 /// # Errors
 /// A file that can not be read.
-pub fn read_stored(
-    folder: &Path,
-    checkpoint: &Checkpoint,
-    name: &str,
-    buffer: &mut Vec<u8>,
-) -> Result<()> {
+pub fn read_stored(folder: &Path, checkpoint: &Checkpoint, name: &str, buffer: &mut Vec<u8>) -> Result<()> {
     let (file, begin, length) = checkpoint.location(name)?;
     let path = folder.join(file);
     let unreadable = |error| unreadable(&path, &error, "check the path and the rights");
@@ -91,10 +86,9 @@ pub fn read_stored(
 /// began (mapped pages of files included), `VmRSS` what is resident now. `None` where there is no such file.
 pub fn proc_status_bytes(key: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| {
-        line.strip_prefix(key)
-            .is_some_and(|rest| rest.starts_with(':'))
-    })?;
+    let line = status
+        .lines()
+        .find(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
 }

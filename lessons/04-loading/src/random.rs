@@ -74,22 +74,14 @@ impl RandomWeights {
 
     fn shape_of(&self, name: &str) -> Result<Vec<usize>> {
         let tied_head = name == HEAD && self.config.tie_word_embeddings;
-        (expected_shape(&self.config, name).filter(|_| !tied_head)).ok_or_else(|| {
-            LoadError::MissingTensor {
-                model: "random".into(),
-                name: name.into(),
-            }
+        (expected_shape(&self.config, name).filter(|_| !tied_head)).ok_or_else(|| LoadError::MissingTensor {
+            model: "random".into(),
+            name: name.into(),
         })
     }
 
     /// Fills `out` with the bits of the tensor's values, each mapped by `convert`.
-    fn fill<T: Send + Clone>(
-        &self,
-        name: &str,
-        out: &mut Vec<T>,
-        zero: T,
-        convert: fn(f32) -> T,
-    ) -> Result<()> {
+    fn fill<T: Send + Clone>(&self, name: &str, out: &mut Vec<T>, zero: T, convert: fn(f32) -> T) -> Result<()> {
         let shape = self.shape_of(name)?;
         let num_values: usize = shape.iter().product();
         out.clear();
@@ -169,9 +161,7 @@ impl WeightSource for RandomWeights {
     }
 
     fn read_bf16(&self, name: &str, out: &mut Vec<bf16>) -> Result<()> {
-        self.fill(name, out, bf16::ZERO, |value| {
-            bf16::from_bits(bf16_bits(value))
-        })
+        self.fill(name, out, bf16::ZERO, |value| bf16::from_bits(bf16_bits(value)))
     }
 
     fn stored_bytes(&self) -> u64 {

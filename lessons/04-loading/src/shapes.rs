@@ -24,8 +24,8 @@ pub const HEAD: &str = "lm_head.weight";
 
 /// All tensors of a model, in the order of the forward pass. Lazy: a forged layer count costs nothing until names are taken.
 pub fn tensor_names(config: &LlamaConfig) -> impl Iterator<Item = String> + use<> {
-    let layers = (0..config.num_layers)
-        .flat_map(|layer| LAYER_TENSORS.map(|tensor| format!("model.layers.{layer}.{tensor}")));
+    let layers =
+        (0..config.num_layers).flat_map(|layer| LAYER_TENSORS.map(|tensor| format!("model.layers.{layer}.{tensor}")));
     let head = (!config.tie_word_embeddings).then(|| HEAD.to_string());
     std::iter::once(EMBEDDING.to_string())
         .chain(layers)

@@ -99,11 +99,7 @@ pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, 
     let start = Instant::now();
     let (_, checkpoint) = open_weights(folder, Access::Mapped)?;
     let names: Vec<String> = (checkpoint.names().into_iter())
-        .filter(|name| {
-            checkpoint
-                .info(name)
-                .is_some_and(|info| info.shape.len() == 2)
-        })
+        .filter(|name| checkpoint.info(name).is_some_and(|info| info.shape.len() == 2))
         .collect();
     stages.config = start.elapsed();
 
@@ -112,9 +108,7 @@ pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, 
     let mut buffers: Vec<Vec<u8>> = Vec::new();
     if plan == Plan::Eager {
         let lengths = names.iter().filter_map(|name| checkpoint.bytes(name));
-        buffers = lengths
-            .map(|(_, bytes)| Vec::with_capacity(bytes.len()))
-            .collect();
+        buffers = lengths.map(|(_, bytes)| Vec::with_capacity(bytes.len())).collect();
     }
     stages.instantiate = start.elapsed();
 
@@ -152,11 +146,7 @@ pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, 
     let start = Instant::now();
     let again = products(&matrices, pool);
     stages.next_token = start.elapsed();
-    assert_eq!(
-        sum.to_bits(),
-        again.to_bits(),
-        "the same weights give the same sum"
-    );
+    assert_eq!(sum.to_bits(), again.to_bits(), "the same weights give the same sum");
     Ok((sum, stages))
 }
 
@@ -168,16 +158,8 @@ struct Packer {
 }
 
 impl Packer {
-    fn pack(
-        &mut self,
-        source: &Checkpoint,
-        name: &str,
-        rows: usize,
-        cols: usize,
-    ) -> Result<PackedMatrix> {
-        let is_bf16 = source
-            .info(name)
-            .is_some_and(|info| info.dtype == Dtype::BF16);
+    fn pack(&mut self, source: &Checkpoint, name: &str, rows: usize, cols: usize) -> Result<PackedMatrix> {
+        let is_bf16 = source.info(name).is_some_and(|info| info.dtype == Dtype::BF16);
         if is_bf16 {
             source.read_bf16(name, &mut self.bf16)?;
             return Ok(PackedMatrix::from_bf16(&self.bf16, rows, cols));
@@ -207,19 +189,14 @@ fn products(matrices: &[Matrix<'_>], pool: &Pool) -> f64 {
                 let x = input(*cols);
                 let row_bytes = cols * dtype.block_bytes();
                 let share = rows.div_ceil(pool.num_threads()).max(1);
-                let sums: Vec<AtomicU64> = (0..rows.div_ceil(share))
-                    .map(|_| AtomicU64::new(0))
-                    .collect();
+                let sums: Vec<AtomicU64> = (0..rows.div_ceil(share)).map(|_| AtomicU64::new(0)).collect();
                 pool.run(sums.len(), &|task| {
                     let end = rows.min(&((task + 1) * share)) * row_bytes;
                     let rows = bytes[task * share * row_bytes..end].chunks_exact(row_bytes.max(1));
                     let squares = rows.map(|row| f64::from(dot(*dtype, row, &x)).powi(2));
                     sums[task].store(squares.sum::<f64>().to_bits(), Relaxed);
                 });
-                total += sums
-                    .iter()
-                    .map(|sum| f64::from_bits(sum.load(Relaxed)))
-                    .sum::<f64>();
+                total += sums.iter().map(|sum| f64::from_bits(sum.load(Relaxed))).sum::<f64>();
             }
         }
     }
@@ -228,9 +205,7 @@ fn products(matrices: &[Matrix<'_>], pool: &Pool) -> f64 {
 
 /// Any fixed vector without a pattern that a matrix could share.
 fn input(len: usize) -> Vec<f32> {
-    (0..len)
-        .map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0)
-        .collect()
+    (0..len).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect()
 }
 
 const LANES: usize = 16;
@@ -257,11 +232,7 @@ fn dot(dtype: Dtype, row: &[u8], x: &[f32]) -> f32 {
 }
 
 #[inline(always)]
-fn dot_chunks<const BYTES: usize>(
-    row: &[u8],
-    x: &[f32],
-    load: impl Fn(&[u8], &mut [f32; LANES]),
-) -> f32 {
+fn dot_chunks<const BYTES: usize>(row: &[u8], x: &[f32], load: impl Fn(&[u8], &mut [f32; LANES])) -> f32 {
     let mut sums = [0.0_f32; LANES];
     let (chunks, tail) = row.as_chunks::<BYTES>();
     let (x_chunks, x_tail) = x.as_chunks::<LANES>();

@@ -62,13 +62,9 @@ impl Tokenizer {
         };
         let inner = tokenizers::Tokenizer::from_bytes(json)
             .map_err(|error| bad("a file of the `tokenizers` library", error.to_string()))?;
-        let decoder = serde_json::to_value(inner.get_decoder())
-            .map_err(|error| bad("a decoder", error.to_string()))?;
+        let decoder = serde_json::to_value(inner.get_decoder()).map_err(|error| bad("a decoder", error.to_string()))?;
         let Some(spelling) = spelling(&decoder) else {
-            return Err(bad(
-                "a ByteLevel, ByteFallback or Metaspace decoder",
-                short(&decoder),
-            ));
+            return Err(bad("a ByteLevel, ByteFallback or Metaspace decoder", short(&decoder)));
         };
         let strips_leading_space = strips_leading_space(&decoder);
         let added = inner.get_added_tokens_decoder();
@@ -141,14 +137,14 @@ impl Tokenizer {
     /// # Errors
     /// A tokenizer whose rules can not spell the text.
     pub fn encode(&self, text: &str, add_special: bool) -> Result<Vec<TokenId>> {
-        let encoding =
-            self.inner
-                .encode(text, add_special)
-                .map_err(|error| LoadError::BadTokenizer {
-                    file: TOKENIZER_FILE.into(),
-                    expected: "rules that can spell any text",
-                    found: error.to_string(),
-                })?;
+        let encoding = self
+            .inner
+            .encode(text, add_special)
+            .map_err(|error| LoadError::BadTokenizer {
+                file: TOKENIZER_FILE.into(),
+                expected: "rules that can spell any text",
+                found: error.to_string(),
+            })?;
         Ok(encoding.get_ids().iter().copied().map(TokenId).collect())
     }
 
@@ -219,13 +215,11 @@ fn spelling(decoder: &Value) -> Option<Spelling> {
 }
 
 fn strips_leading_space(decoder: &Value) -> bool {
-    parts(decoder)
-        .iter()
-        .any(|part| match part["type"].as_str() {
-            Some("Strip") => part["content"] == " " && part["start"] == 1,
-            Some("Metaspace") => part["prepend_scheme"] != "never",
-            _ => false,
-        })
+    parts(decoder).iter().any(|part| match part["type"].as_str() {
+        Some("Strip") => part["content"] == " " && part["start"] == 1,
+        Some("Metaspace") => part["prepend_scheme"] != "never",
+        _ => false,
+    })
 }
 
 /// GPT-2's table from characters back to bytes: printable Latin-1 stands for itself, the other 68 bytes for U+0100 and up.
@@ -253,9 +247,7 @@ fn byte_level_bytes(piece: &str, bytes_of: &[Option<u8>; 324]) -> Box<[u8]> {
 }
 
 fn metaspace_bytes(piece: &str) -> Box<[u8]> {
-    let hex = piece
-        .strip_prefix("<0x")
-        .and_then(|rest| rest.strip_suffix('>'));
+    let hex = piece.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
     if let Some(byte) = hex
         .filter(|hex| hex.len() == 2)
         .and_then(|hex| u8::from_str_radix(hex, 16).ok())

@@ -72,12 +72,8 @@ impl View for Lazy<'_> {
 pub fn narrow(values: &[f32], dtype: Dtype) -> Vec<u8> {
     match dtype {
         Dtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Dtype::F16 => (values.iter())
-            .flat_map(|v| f16::from_f32(*v).to_le_bytes())
-            .collect(),
-        Dtype::BF16 => (values.iter())
-            .flat_map(|v| bf16_bits(*v).to_le_bytes())
-            .collect(),
+        Dtype::F16 => (values.iter()).flat_map(|v| f16::from_f32(*v).to_le_bytes()).collect(),
+        Dtype::BF16 => (values.iter()).flat_map(|v| bf16_bits(*v).to_le_bytes()).collect(),
         Dtype::Q8_0 | Dtype::Q4_0 | Dtype::Q4_1 => panic!("{dtype} is never written"),
     }
 }
@@ -101,10 +97,7 @@ pub fn write_weights(
         progress,
     });
     let tensors = source.names().into_iter().map(|name| {
-        let shape = source
-            .info(&name)
-            .map(|info| info.shape)
-            .unwrap_or_default();
+        let shape = source.info(&name).map(|info| info.shape).unwrap_or_default();
         let lazy = Lazy {
             source,
             name: name.clone(),

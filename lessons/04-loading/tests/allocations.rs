@@ -27,10 +27,7 @@ fn check<R>(what: &str, file_len: usize, per_byte: u64, open: impl FnOnce() -> R
     let after = lab::alloc::snapshot();
     let most = after.peak_bytes - before.live_bytes.min(after.peak_bytes);
     let allowed = per_byte * file_len as u64 + BYTES_FOR_ANY;
-    assert!(
-        most <= allowed,
-        "{what}: {most} bytes for a file of {file_len}"
-    );
+    assert!(most <= allowed, "{what}: {most} bytes for a file of {file_len}");
 }
 
 fn check_safetensors(what: &str, file: Vec<u8>) {
@@ -46,9 +43,7 @@ fn check_gguf(what: &str, file: Vec<u8>) {
     let Some(gguf) = opened else {
         return;
     };
-    check(what, len, BYTES_PER_BYTE, || {
-        drop(gguf::config::model_config(&gguf))
-    });
+    check(what, len, BYTES_PER_BYTE, || drop(gguf::config::model_config(&gguf)));
     // A merge of eleven bytes becomes an array of two strings.
     check(what, len, 4 * BYTES_PER_BYTE, || {
         drop(gguf::vocabulary::tokenizer_json(&gguf))
@@ -95,10 +90,7 @@ fn allocations_follow_the_length_of_the_file_not_the_numbers_in_it() {
                 ..GgufBytes::default()
             },
             GgufBytes {
-                pairs: vec![(
-                    "a".into(),
-                    [&8_u32.to_le_bytes()[..], &huge.to_le_bytes()].concat(),
-                )],
+                pairs: vec![("a".into(), [&8_u32.to_le_bytes()[..], &huge.to_le_bytes()].concat())],
                 ..GgufBytes::default()
             },
             // Arrays of numbers, of strings and of arrays that claim to be long.
@@ -117,8 +109,7 @@ fn allocations_follow_the_length_of_the_file_not_the_numbers_in_it() {
         );
         check("number of layers", text.len(), BYTES_PER_BYTE, || {
             let config = loading::config::parse(&text, None).unwrap();
-            let mut checkpoint =
-                Checkpoint::from_bytes("file", FileBytes::Eager(small_file())).unwrap();
+            let mut checkpoint = Checkpoint::from_bytes("file", FileBytes::Eager(small_file())).unwrap();
             checkpoint.check(&config.llama).unwrap_err()
         });
     }
@@ -148,12 +139,7 @@ fn allocations_follow_the_length_of_the_file_not_the_numbers_in_it() {
 }
 
 fn array(kind: u32, count: u64) -> GgufBytes {
-    let value = [
-        &9_u32.to_le_bytes()[..],
-        &kind.to_le_bytes(),
-        &count.to_le_bytes(),
-    ]
-    .concat();
+    let value = [&9_u32.to_le_bytes()[..], &kind.to_le_bytes(), &count.to_le_bytes()].concat();
     GgufBytes {
         pairs: vec![("a".into(), value)],
         ..GgufBytes::default()

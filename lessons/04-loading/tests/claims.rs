@@ -41,11 +41,7 @@ fn bf16_reads_half_the_bytes_of_f32() {
     for sum in &sums {
         assert!((sum / sums[0] - 1.0).abs() < 1e-4, "{sums:?}");
     }
-    assert_eq!(
-        sums[0].to_bits(),
-        sums[1].to_bits(),
-        "mapped or read, the same bytes"
-    );
+    assert_eq!(sums[0].to_bits(), sums[1].to_bits(), "mapped or read, the same bytes");
 }
 
 /// Opening reads headers only.
@@ -59,8 +55,7 @@ fn opening_a_folder_reads_no_weight() {
 /// M3: what the header check and the value check let through, the checksum does not.
 #[test]
 fn every_damage_is_caught_by_the_checksum_and_some_by_nothing_else() {
-    let whole =
-        std::fs::read(fixtures::model("some-kv-tied-bf16").join("model.safetensors")).unwrap();
+    let whole = std::fs::read(fixtures::model("some-kv-tied-bf16").join("model.safetensors")).unwrap();
     let digest = sha256_bytes(&whole);
     let mut caught = Vec::new();
     for damage in Damage::ALL {
@@ -70,15 +65,9 @@ fn every_damage_is_caught_by_the_checksum_and_some_by_nothing_else() {
         caught.push(match opened {
             Err(_) => "header",
             Ok(checkpoint) => {
-                let names: Vec<String> = checkpoint
-                    .stored()
-                    .map(|entry| entry.name.clone())
-                    .collect();
+                let names: Vec<String> = checkpoint.stored().map(|entry| entry.name.clone()).collect();
                 let mut values = Vec::new();
-                match names
-                    .iter()
-                    .try_for_each(|name| checkpoint.read_f32(name, &mut values))
-                {
+                match names.iter().try_for_each(|name| checkpoint.read_f32(name, &mut values)) {
                     Err(_) => "values",
                     Ok(()) => "checksum only",
                 }
@@ -87,14 +76,7 @@ fn every_damage_is_caught_by_the_checksum_and_some_by_nothing_else() {
     }
     assert_eq!(
         caught,
-        [
-            "header",
-            "header",
-            "header",
-            "values",
-            "checksum only",
-            "checksum only"
-        ]
+        ["header", "header", "header", "values", "checksum only", "checksum only"]
     );
 }
 

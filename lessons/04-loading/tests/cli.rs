@@ -29,10 +29,7 @@ fn convert_writes_a_folder_that_opens() {
     ]);
     assert!(output.status.success(), "{output:?}");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&json["dtype"], &json["tensors"]),
-        (&"F32".into(), &21.into())
-    );
+    assert_eq!((&json["dtype"], &json["tensors"]), (&"F32".into(), &21.into()));
     assert!(common::open(temporary.path()).is_ok());
     let output = lesson04(&[
         "convert",
@@ -57,8 +54,7 @@ fn verify_tells_good_files_from_bad_ones() {
     let record = |name: &str| serde_json::json!({"path": name, "bytes": 0, "sha256": "", "licence": "CC0-1.0", "origin": "test"});
     let json = serde_json::json!({"schema": 1, "files": [record("good"), record("bad")]});
     std::fs::write(&manifest, json.to_string()).unwrap();
-    let verify =
-        |more: &[&str]| lesson04(&[&["verify", "--manifest", path(&manifest)], more].concat());
+    let verify = |more: &[&str]| lesson04(&[&["verify", "--manifest", path(&manifest)], more].concat());
     assert!(!verify(&[]).status.success(), "nothing is recorded yet");
     assert!(
         lesson04(&["manifest", "--write", "--manifest", path(&manifest)])
@@ -71,24 +67,12 @@ fn verify_tells_good_files_from_bad_ones() {
     assert!(!output.status.success());
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
-        (
-            &json["bad"],
-            &json["files"][0]["ok"],
-            &json["files"][1]["ok"]
-        ),
+        (&json["bad"], &json["files"][0]["ok"], &json["files"][1]["ok"]),
         (&1.into(), &true.into(), &false.into())
     );
     let digest = loading::manifest::sha256_file(&good).unwrap();
-    assert!(
-        lesson04(&["verify", path(&good), "--sha256", &digest])
-            .status
-            .success()
-    );
-    assert!(
-        !lesson04(&["verify", path(&bad), "--sha256", &digest])
-            .status
-            .success()
-    );
+    assert!(lesson04(&["verify", path(&good), "--sha256", &digest]).status.success());
+    assert!(!lesson04(&["verify", path(&bad), "--sha256", &digest]).status.success());
     assert!(
         !lesson04(&["verify", path(&bad)]).status.success(),
         "a file needs a digest"
@@ -101,20 +85,12 @@ fn a_load_reports_its_peak() {
     let output = lesson04(&["peak", path(&folder), "whole file"]);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(json["heap_bytes"].as_u64().unwrap() > 148_896 * 3, "{json}");
-    assert!(
-        !lesson04(&["peak", path(&folder), "sideways"])
-            .status
-            .success()
-    );
+    assert!(!lesson04(&["peak", path(&folder), "sideways"]).status.success());
 }
 
 /// The repository's own files are as recorded.
 #[test]
 fn files_of_the_repository_are_as_recorded() {
     let output = lesson04(&["verify"]);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

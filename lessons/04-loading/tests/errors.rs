@@ -3,8 +3,7 @@
 mod common;
 
 use common::{
-    GgufBytes, copy_of, count, edit_json, edit_weights, gguf_path, open, open_gguf, safetensors,
-    string, text,
+    GgufBytes, copy_of, count, edit_json, edit_weights, gguf_path, open, open_gguf, safetensors, string, text,
 };
 use loading::LoadError;
 use loading::exercises::safe_header;
@@ -18,9 +17,7 @@ struct Report(String);
 
 impl Report {
     fn add(&mut self, case: &str, folder: &Path, error: &LoadError) {
-        let text = error
-            .to_string()
-            .replace(&folder.display().to_string(), "FOLDER");
+        let text = error.to_string().replace(&folder.display().to_string(), "FOLDER");
         assert!(
             !text.ends_with('.')
                 && text
@@ -40,8 +37,7 @@ fn spoiled(report: &mut Report, case: &str, model: &str, spoil: impl FnOnce(&Pat
     spoil(&folder);
     let read = |model: loading::ModelFolder| {
         let mut values = Vec::new();
-        (model.weights.names().iter())
-            .try_for_each(|name| model.weights.read_f32(name, &mut values))
+        (model.weights.names().iter()).try_for_each(|name| model.weights.read_f32(name, &mut values))
     };
     let error = open(&folder).and_then(read).expect_err(case);
     report.add(case, &folder, &error);
@@ -93,12 +89,11 @@ fn every_broken_folder_has_its_error() {
     case!(report, "config.json is a list", E::BadConfig { .. }, |f| {
         std::fs::write(f.join("config.json"), "[]").unwrap()
     });
-    case!(
-        report,
-        "a size is missing",
-        E::BadConfig { .. },
-        |f| config(f, "hidden_size", Value::Null)
-    );
+    case!(report, "a size is missing", E::BadConfig { .. }, |f| config(
+        f,
+        "hidden_size",
+        Value::Null
+    ));
     case!(report, "a size is a text", E::BadConfig { .. }, |f| config(
         f,
         "hidden_size",
@@ -136,22 +131,14 @@ fn every_broken_folder_has_its_error() {
         "quantization_config",
         json!({"bits": 4})
     ));
-    case!(
-        report,
-        "unknown type of weights",
-        E::BadConfig { .. },
-        |f| config(f, "torch_dtype", json!("float8"))
-    );
-    case!(
-        report,
-        "unknown rotary scaling",
-        E::UnknownRopeScaling { .. },
-        |f| config(
-            f,
-            "rope_scaling",
-            json!({"rope_type": "yarn", "factor": 4.0})
-        )
-    );
+    case!(report, "unknown type of weights", E::BadConfig { .. }, |f| config(
+        f,
+        "torch_dtype",
+        json!("float8")
+    ));
+    case!(report, "unknown rotary scaling", E::UnknownRopeScaling { .. }, |f| {
+        config(f, "rope_scaling", json!({"rope_type": "yarn", "factor": 4.0}))
+    });
     case!(
         report,
         "unknown rotary scaling, older key",
@@ -164,30 +151,23 @@ fn every_broken_folder_has_its_error() {
         E::BadConfig { .. },
         |f| config(f, "rope_scaling", json!({"factor": 4.0}))
     );
-    case!(
-        report,
-        "rotary scaling without a factor",
-        E::BadConfig { .. },
-        |f| config(f, "rope_scaling", json!({"type": "linear"}))
-    );
-    case!(
-        report,
-        "rotary scaling is a text",
-        E::BadConfig { .. },
-        |f| config(f, "rope_scaling", json!("linear"))
-    );
-    case!(
-        report,
-        "llama3 bands in the wrong order",
-        E::BadConfig { .. },
-        |f| config(
+    case!(report, "rotary scaling without a factor", E::BadConfig { .. }, |f| {
+        config(f, "rope_scaling", json!({"type": "linear"}))
+    });
+    case!(report, "rotary scaling is a text", E::BadConfig { .. }, |f| config(
+        f,
+        "rope_scaling",
+        json!("linear")
+    ));
+    case!(report, "llama3 bands in the wrong order", E::BadConfig { .. }, |f| {
+        config(
             f,
             "rope_scaling",
             json!({
                 "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 4.0, "high_freq_factor": 1.0, "original_max_position_embeddings": 64
-            })
+            }),
         )
-    );
+    });
     case!(report, "end of text is a text", E::BadConfig { .. }, |f| {
         config(f, "eos_token_id", json!("<|endoftext|>"))
     });
@@ -196,18 +176,16 @@ fn every_broken_folder_has_its_error() {
         "intermediate_size",
         json!(96)
     ));
-    case!(
-        report,
-        "more layers than weights",
-        E::MissingTensor { .. },
-        |f| config(f, "num_hidden_layers", json!(4))
-    );
-    case!(
-        report,
-        "fewer layers than weights",
-        E::ExtraTensor { .. },
-        |f| config(f, "num_hidden_layers", json!(2))
-    );
+    case!(report, "more layers than weights", E::MissingTensor { .. }, |f| config(
+        f,
+        "num_hidden_layers",
+        json!(4)
+    ));
+    case!(report, "fewer layers than weights", E::ExtraTensor { .. }, |f| config(
+        f,
+        "num_hidden_layers",
+        json!(2)
+    ));
     case!(report, "another vocabulary", E::WrongShape { .. }, |f| {
         config(f, "vocab_size", json!(321))
     });
@@ -223,39 +201,26 @@ fn every_broken_folder_has_its_error() {
             .unwrap();
         }
     );
-    case!(
-        report,
-        "tokenizer is cut off",
-        E::BadTokenizer { .. },
-        |f| std::fs::write(f.join("tokenizer.json"), "{\"version\": ").unwrap()
-    );
-    case!(
-        report,
-        "tokenizer without a decoder",
-        E::BadTokenizer { .. },
-        |f| edit_json(&f.join("tokenizer.json"), |json| json["decoder"] =
-            Value::Null)
-    );
-    case!(
-        report,
-        "weights are cut off",
-        E::CutOff { .. },
-        |f| rewrite(f, &|file| file.truncate(file.len() - 1))
-    );
-    case!(report, "weights are empty", E::CutOff { .. }, |f| rewrite(
+    case!(report, "tokenizer is cut off", E::BadTokenizer { .. }, |f| {
+        std::fs::write(f.join("tokenizer.json"), "{\"version\": ").unwrap()
+    });
+    case!(report, "tokenizer without a decoder", E::BadTokenizer { .. }, |f| {
+        edit_json(&f.join("tokenizer.json"), |json| json["decoder"] = Value::Null)
+    });
+    case!(report, "weights are cut off", E::CutOff { .. }, |f| rewrite(
         f,
-        &|file| file.clear()
+        &|file| file.truncate(file.len() - 1)
     ));
+    case!(report, "weights are empty", E::CutOff { .. }, |f| rewrite(f, &|file| {
+        file.clear()
+    }));
     case!(report, "weights are longer", E::TrailingBytes { .. }, |f| {
         rewrite(f, &|file| file.push(0))
     });
-    case!(
-        report,
-        "weights are a zip file",
-        E::HeaderTooLong { .. },
-        |f| rewrite(f, &|file| file[..8]
-            .copy_from_slice(b"PK\x03\x04\x14\0\0\0"))
-    );
+    case!(report, "weights are a zip file", E::HeaderTooLong { .. }, |f| rewrite(
+        f,
+        &|file| file[..8].copy_from_slice(b"PK\x03\x04\x14\0\0\0")
+    ));
     case!(report, "a weight is NaN", E::NotFinite { .. }, |f| rewrite(
         f,
         &|file| {
@@ -274,29 +239,19 @@ fn every_broken_folder_has_its_error() {
     case!(report, "a tensor of integers", E::WrongDtype { .. }, |f| {
         edit_weights(f, |json| json["model.norm.weight"]["dtype"] = json!("I16"))
     });
-    case!(
-        report,
-        "a tensor with another type",
-        E::WrongLength { .. },
-        |f| edit_weights(f, |json| json["model.norm.weight"]["dtype"] = json!("F32"))
-    );
-    case!(
-        report,
-        "a tensor of another shape",
-        E::WrongShape { .. },
-        |f| edit_weights(f, |json| json["model.norm.weight"]["shape"] =
-            json!([1, 48]))
-    );
-    case!(
-        report,
-        "a tensor that no Llama has",
-        E::ExtraTensor { .. },
-        |f| edit_weights(f, |json| {
+    case!(report, "a tensor with another type", E::WrongLength { .. }, |f| {
+        edit_weights(f, |json| json["model.norm.weight"]["dtype"] = json!("F32"))
+    });
+    case!(report, "a tensor of another shape", E::WrongShape { .. }, |f| {
+        edit_weights(f, |json| json["model.norm.weight"]["shape"] = json!([1, 48]))
+    });
+    case!(report, "a tensor that no Llama has", E::ExtraTensor { .. }, |f| {
+        edit_weights(f, |json| {
             let entries = json.as_object_mut().unwrap();
             let entry = json!({"dtype": "F32", "shape": [0], "data_offsets": [0, 0]});
             entries.insert("model.layers.0.self_attn.q_proj.bias".into(), entry);
         })
-    );
+    });
     case!(
         report,
         "one tensor in two shards",
@@ -304,11 +259,7 @@ fn every_broken_folder_has_its_error() {
         E::DuplicateName { .. },
         |f| {
             std::fs::remove_file(f.join("model.safetensors.index.json")).unwrap();
-            std::fs::copy(
-                f.join("model-00001-of-00003.safetensors"),
-                f.join("more.safetensors"),
-            )
-            .unwrap();
+            std::fs::copy(f.join("model-00001-of-00003.safetensors"), f.join("more.safetensors")).unwrap();
         }
     );
     case!(
@@ -359,11 +310,7 @@ fn every_broken_folder_has_its_error() {
 fn every_broken_header_has_its_error() {
     let mut report = Report::default();
     let mut add = |case: &str, json: &str, data_bytes: usize| {
-        let error = safe_header(
-            "model.safetensors",
-            &safetensors(json, &vec![0; data_bytes]),
-        )
-        .expect_err(case);
+        let error = safe_header("model.safetensors", &safetensors(json, &vec![0; data_bytes])).expect_err(case);
         report.add(case, Path::new("FOLDER"), &error);
     };
     let entry = |dtype: &str, shape: &str, begin: u64, end: u64| {
@@ -389,10 +336,7 @@ fn every_broken_header_has_its_error() {
     );
     add(
         "overflow",
-        &format!(
-            r#"{{"a": {}}}"#,
-            entry("F32", "[4294967296, 4294967296]", 0, 8)
-        ),
+        &format!(r#"{{"a": {}}}"#, entry("F32", "[4294967296, 4294967296]", 0, 8)),
         8,
     );
     add(
@@ -443,14 +387,7 @@ fn every_broken_gguf_file_has_its_error() {
     add("a key twice", with(&|f| f.pairs.push(f.pairs[0].clone())));
     add(
         "a key that is no UTF-8",
-        with(&|f| {
-            f.pairs[0].1 = [
-                &8_u32.to_le_bytes()[..],
-                &2_u64.to_le_bytes(),
-                &[0xff, 0xfe],
-            ]
-            .concat()
-        }),
+        with(&|f| f.pairs[0].1 = [&8_u32.to_le_bytes()[..], &2_u64.to_le_bytes(), &[0xff, 0xfe]].concat()),
     );
     add(
         "unknown value type",
@@ -462,14 +399,7 @@ fn every_broken_gguf_file_has_its_error() {
     );
     add(
         "a long array",
-        with(&|f| {
-            f.pairs[0].1 = [
-                &9_u32.to_le_bytes()[..],
-                &4_u32.to_le_bytes(),
-                &u64::MAX.to_le_bytes(),
-            ]
-            .concat()
-        }),
+        with(&|f| f.pairs[0].1 = [&9_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), &u64::MAX.to_le_bytes()].concat()),
     );
     add(
         "alignment of 0",
@@ -482,10 +412,7 @@ fn every_broken_gguf_file_has_its_error() {
         "half a block",
         with(&|f| f.tensors[0] = ("a".into(), vec![48, 2], 3, 0)),
     );
-    add(
-        "overflow",
-        with(&|f| f.tensors[0].1 = vec![1 << 32, 1 << 32]),
-    );
+    add("overflow", with(&|f| f.tensors[0].1 = vec![1 << 32, 1 << 32]));
     add("a tensor twice", with(&|f| f.tensors[1].0 = "a".into()));
     add("overlap", with(&|f| f.tensors[1].3 = 0));
     add("gap", with(&|f| f.tensors[1].3 = 64));
@@ -516,11 +443,7 @@ fn every_foreign_gguf_model_has_its_error() {
         report.add(case, temporary.path(), &error);
     };
     add("another architecture", &text("llama"), &text("gemma"));
-    add(
-        "a size is missing",
-        b"llama.block_count",
-        b"llama.block_other",
-    );
+    add("a size is missing", b"llama.block_count", b"llama.block_other");
     add(
         "another name of a tensor",
         b"blk.1.ffn_up.weight",
@@ -528,11 +451,7 @@ fn every_foreign_gguf_model_has_its_error() {
     );
     add("another vocabulary", &text("gpt2"), &text("bert"));
     add("another rule of cutting", &text("smollm"), &text("tekken"));
-    add(
-        "no merges",
-        b"tokenizer.ggml.merges",
-        b"tokenizer.ggml.mergez",
-    );
+    add("no merges", b"tokenizer.ggml.merges", b"tokenizer.ggml.mergez");
     add("a piece twice", &string("\""), &string("!"));
     insta::assert_snapshot!("gguf_models", report.0);
 }
@@ -562,11 +481,7 @@ fn names_and_checksums_have_their_errors() {
         .weights
         .read_f32("model.layers.9.mlp.up_proj.weight", &mut values)
         .unwrap_err();
-    report.add(
-        "a tensor that is not there",
-        &fixtures::model(MODEL),
-        &error,
-    );
+    report.add("a tensor that is not there", &fixtures::model(MODEL), &error);
     let random = loading::open("random:15m").unwrap().weights;
     report.add(
         "a head of its own",
@@ -580,8 +495,7 @@ fn names_and_checksums_have_their_errors() {
 #[test]
 fn a_padded_vocabulary_is_allowed_where_the_config_says_so() {
     let (_keep, folder) = copy_of(MODEL);
-    let mut tokenizer: Value =
-        serde_json::from_slice(&std::fs::read(folder.join("tokenizer.json")).unwrap()).unwrap();
+    let mut tokenizer: Value = serde_json::from_slice(&std::fs::read(folder.join("tokenizer.json")).unwrap()).unwrap();
     let merges = tokenizer["model"]["merges"].as_array_mut().unwrap();
     let last = merges.pop().unwrap();
     let piece = match last.as_str() {

@@ -26,9 +26,7 @@ mod ex_04_1_safe_header {
 
     /// One entry of a header.
     fn entry(name: &str, dtype: &str, shape: &str, begin: u64, end: u64) -> String {
-        format!(
-            r#""{name}": {{"dtype": "{dtype}", "shape": {shape}, "data_offsets": [{begin}, {end}]}}"#
-        )
+        format!(r#""{name}": {{"dtype": "{dtype}", "shape": {shape}, "data_offsets": [{begin}, {end}]}}"#)
     }
 
     /// What a file looks like, for messages.
@@ -80,12 +78,7 @@ mod ex_04_1_safe_header {
 
     #[track_caller]
     fn accepted(file: &[u8]) -> Header {
-        read(file).unwrap_or_else(|error| {
-            panic!(
-                "{}: expected its tensors, found the error: {error}",
-                shown(file)
-            )
-        })
+        read(file).unwrap_or_else(|error| panic!("{}: expected its tensors, found the error: {error}", shown(file)))
     }
 
     /// Expects a refusal of this kind.
@@ -168,14 +161,7 @@ mod ex_04_1_safe_header {
 
     #[test]
     fn what_is_no_json_map_of_tensors_is_refused() {
-        for json in [
-            "",
-            "[]",
-            "{",
-            "{\"a\": 1}",
-            "{\"a\": {\"dtype\": \"F32\"}}",
-            "\u{0}",
-        ] {
+        for json in ["", "[]", "{", "{\"a\": 1}", "{\"a\": {\"dtype\": \"F32\"}}", "\u{0}"] {
             refused!(&file(json, 0), LoadError::BadHeader { .. });
         }
     }
@@ -243,10 +229,7 @@ mod ex_04_1_safe_header {
     /// JSON readers keep the last of two equal keys, silently: then two readers see two different models.
     #[test]
     fn a_name_may_stand_only_once() {
-        let (first, second) = (
-            entry("a", "F32", "[1]", 0, 4),
-            entry("a", "F32", "[1]", 4, 8),
-        );
+        let (first, second) = (entry("a", "F32", "[1]", 0, 4), entry("a", "F32", "[1]", 4, 8));
         refused!(
             &file(&format!("{{{first}, {second}}}"), 8),
             LoadError::DuplicateName { name, .. } if name == "a"
@@ -367,13 +350,7 @@ mod ex_04_2_bf16_bits {
     /// become a number if the carry runs over it.
     #[test]
     fn not_a_number_stays_not_a_number() {
-        for bits in [
-            0x7f80_0001,
-            0x7fff_ffff,
-            0xff80_0001,
-            0xffff_ffff,
-            0x7fc0_0000,
-        ] {
+        for bits in [0x7f80_0001, 0x7fff_ffff, 0xff80_0001, 0xffff_ffff, 0x7fc0_0000] {
             let stored = bf16_bits(f32::from_bits(bits));
             assert!(
                 widened(stored).is_nan(),
@@ -590,9 +567,7 @@ mod ex_04_5_cut_off_files {
     /// the tensors that are there lets it pass.
     #[test]
     fn a_file_that_ends_between_two_tensors_is_among_them() {
-        for ((what, whole, data_begin), borders) in
-            wholes().into_iter().zip([vec![24, 32], vec![4]])
-        {
+        for ((what, whole, data_begin), borders) in wholes().into_iter().zip([vec![24, 32], vec![4]]) {
             let files = cut_off_files(&whole);
             let ends: Vec<usize> = borders.iter().map(|border| data_begin + border).collect();
             assert!(
@@ -635,9 +610,7 @@ mod asked {
         let exercise = exercise.unwrap_or_else(|| panic!("{id} in course.toml"));
         let options = exercise["options"].as_array().unwrap().iter();
         (
-            options
-                .map(|option| option.as_str().unwrap().to_string())
-                .collect(),
+            options.map(|option| option.as_str().unwrap().to_string()).collect(),
             exercise["answer"].as_integer().unwrap() as usize,
         )
     }
@@ -646,14 +619,8 @@ mod asked {
     #[track_caller]
     pub fn check(course: &str, id: &str, found: &str) {
         let (options, answer) = options(course, id);
-        let fitting: Vec<usize> = (0..options.len())
-            .filter(|&i| options[i].starts_with(found))
-            .collect();
-        assert_eq!(
-            fitting,
-            [answer],
-            "{id}: options that say `{found}`, of {options:?}"
-        );
+        let fitting: Vec<usize> = (0..options.len()).filter(|&i| options[i].starts_with(found)).collect();
+        assert_eq!(fitting, [answer], "{id}: options that say `{found}`, of {options:?}");
     }
 }
 
@@ -680,9 +647,7 @@ mod ex_04_6_mapped_bytes {
         let names = gguf.names();
         let (_, using) = lab::ledger::measure(|| {
             let mut values = Vec::new();
-            names
-                .iter()
-                .for_each(|name| gguf.read_f32(name, &mut values).unwrap());
+            names.iter().for_each(|name| gguf.read_f32(name, &mut values).unwrap());
         });
         let word = |read: u64| match read {
             0 => "nothing",
@@ -704,10 +669,7 @@ mod ex_04_7_two_sixteen_bits {
 
     #[test]
     fn seventy_thousand_fits_one_of_them() {
-        let found = [
-            f16::from_f32(70_000.0).to_f32(),
-            bf16::from_f32(70_000.0).to_f32(),
-        ];
+        let found = [f16::from_f32(70_000.0).to_f32(), bf16::from_f32(70_000.0).to_f32()];
         super::asked::check(
             include_str!("../course.toml"),
             "04.7",
@@ -726,10 +688,7 @@ mod ex_04_8_swapped_matrices {
     /// The header check here is that of the `safetensors` crate; the check of the values is the loader's own.
     #[test]
     fn only_the_checksum_sees_a_swap() {
-        let data: Vec<u8> = [1.0_f32, 2.0, 3.0, 4.0]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let data: Vec<u8> = [1.0_f32, 2.0, 3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect();
         let json = |q: &str, k: &str| {
             format!(
                 r#"{{"q":{{"dtype":"F32","shape":[1,2],"data_offsets":{q}}},"k":{{"dtype":"F32","shape":[1,2],"data_offsets":{k}}}}}"#
@@ -761,10 +720,7 @@ mod whole {
             let mut values = Vec::new();
             for tensor in model.weights.names() {
                 model.weights.read_f32(&tensor, &mut values).unwrap();
-                assert_eq!(
-                    values.len(),
-                    model.weights.info(&tensor).unwrap().num_values()
-                );
+                assert_eq!(values.len(), model.weights.info(&tensor).unwrap().num_values());
             }
         }
     }
@@ -784,10 +740,7 @@ mod whole {
         for end in 0..=whole.len() {
             let is_whole = end == whole.len();
             assert_eq!(correct(&whole[..end]), is_whole);
-            assert_eq!(
-                loading::exercises::safe_header("file", &whole[..end]).is_ok(),
-                is_whole
-            );
+            assert_eq!(loading::exercises::safe_header("file", &whole[..end]).is_ok(), is_whole);
         }
     }
 }

@@ -6,12 +6,8 @@ mod trace_loading;
 
 #[test]
 fn the_recorded_trace_is_a_fresh_one() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../book/figures/loading.json"
-    );
-    let recorded: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/figures/loading.json");
+    let recorded: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     assert_eq!(
         recorded,
         trace_loading::document(),
@@ -26,10 +22,7 @@ fn each_damage_is_noticed_where_the_text_says() {
     let refused: Vec<(String, Option<u64>)> = (document["variants"].as_array().unwrap().iter())
         .map(|variant| {
             let last = variant["steps"].as_array().unwrap().last().unwrap();
-            (
-                variant["id"].as_str().unwrap().to_string(),
-                last["refused_by"].as_u64(),
-            )
+            (variant["id"].as_str().unwrap().to_string(), last["refused_by"].as_u64())
         })
         .collect();
     let expected = [

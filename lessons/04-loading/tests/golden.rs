@@ -23,17 +23,8 @@ fn tokenizers_of_the_fixtures_give_the_ids_of_transformers() {
             let plain = tokenizer.encode(&case.text, false).unwrap();
             assert_eq!(ids(&plain), case.ids, "{name}: {:?}", case.text);
             let special = tokenizer.encode(&case.text, true).unwrap();
-            assert_eq!(
-                ids(&special),
-                case.ids_with_special,
-                "{name}: {:?}",
-                case.text
-            );
-            assert_eq!(
-                tokenizer.decode_with_special(&plain),
-                case.decoded,
-                "{name}"
-            );
+            assert_eq!(ids(&special), case.ids_with_special, "{name}: {:?}", case.text);
+            assert_eq!(tokenizer.decode_with_special(&plain), case.decoded, "{name}");
         }
     }
 }
@@ -59,10 +50,7 @@ fn rope_scaling_is_read_in_every_spelling() {
     };
     assert_eq!(scaling("llama3-rope-bf16"), llama3);
     assert_eq!(scaling("rope-parameters-bf16"), llama3);
-    assert!(matches!(
-        scaling("linear-rope-tied-f32"),
-        RopeScaling::Linear { .. }
-    ));
+    assert!(matches!(scaling("linear-rope-tied-f32"), RopeScaling::Linear { .. }));
     assert_eq!(scaling("some-kv-tied-bf16"), RopeScaling::None);
 }
 
@@ -72,10 +60,7 @@ fn gguf_golden(file: &str) -> Value {
 }
 
 fn f32_bytes(values: &[f32]) -> Vec<u8> {
-    values
-        .iter()
-        .flat_map(|value| value.to_le_bytes())
-        .collect()
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 /// Every block type, bit for bit; query and key rows are back in the half-split order.
@@ -98,11 +83,7 @@ fn gguf_tensors_have_the_values_of_the_gguf_package_in_the_order_of_hugging_face
             model.weights.read_f32(name, &mut values).unwrap();
             let first: Vec<f32> = serde_json::from_value(expected["first"].clone()).unwrap();
             assert_eq!(values[..8], first, "{file}: {name}");
-            assert_eq!(
-                sha256_bytes(&f32_bytes(&values)),
-                expected["sha256"],
-                "{file}: {name}"
-            );
+            assert_eq!(sha256_bytes(&f32_bytes(&values)), expected["sha256"], "{file}: {name}");
         }
     }
 }
@@ -131,11 +112,7 @@ fn check_texts(tokenizer: &Tokenizer, golden: &Value, file: &str) {
         let expected: Vec<u32> = serde_json::from_value(case["ids"].clone()).unwrap();
         let found = tokenizer.encode(text, false).unwrap();
         assert_eq!(ids(&found), expected, "{file}: {text:?}");
-        assert_eq!(
-            tokenizer.decode(&found),
-            case["decoded"],
-            "{file}: {text:?}"
-        );
+        assert_eq!(tokenizer.decode(&found), case["decoded"], "{file}: {text:?}");
     }
 }
 
@@ -176,21 +153,12 @@ fn gguf_sizes_are_those_that_were_written() {
     let llama = &model.config.llama;
     assert_eq!((llama.hidden_size, llama.intermediate_size), (64, 96));
     assert_eq!(
-        (
-            llama.num_layers,
-            llama.num_heads,
-            llama.num_kv_heads,
-            llama.head_dim
-        ),
+        (llama.num_layers, llama.num_heads, llama.num_kv_heads, llama.head_dim),
         (2, 4, 2, 16)
     );
     assert_eq!((llama.rms_norm_eps, llama.rope_theta), (1e-5, 10_000.0));
     assert_eq!(
-        (
-            llama.vocab_size,
-            llama.max_seq_len,
-            llama.tie_word_embeddings
-        ),
+        (llama.vocab_size, llama.max_seq_len, llama.tie_word_embeddings),
         (330, 256, false)
     );
     assert_eq!(model.eos_token.as_deref(), Some("<|im_end|>"));

@@ -36,17 +36,10 @@ fn read_safetensors(file: Vec<u8>) {
             assert_eq!(entry.begin, end, "no gap and no overlap");
             end = entry.end;
         }
-        assert_eq!(
-            header.data_begin + end,
-            len,
-            "all of the file, and nothing beyond"
-        );
+        assert_eq!(header.data_begin + end, len, "all of the file, and nothing beyond");
     }
     if let Ok(checkpoint) = Checkpoint::from_bytes("file", FileBytes::Eager(file)) {
-        let names: Vec<String> = checkpoint
-            .stored()
-            .map(|entry| entry.name.clone())
-            .collect();
+        let names: Vec<String> = checkpoint.stored().map(|entry| entry.name.clone()).collect();
         let (mut wide, mut narrow) = (Vec::new(), Vec::new());
         for name in names {
             let num_values = checkpoint.info(&name).unwrap().num_values();
@@ -221,8 +214,7 @@ fn number() -> impl Strategy<Value = u64> {
 fn tokenizers() -> &'static [Tokenizer; 2] {
     static BOTH: std::sync::OnceLock<[Tokenizer; 2]> = std::sync::OnceLock::new();
     BOTH.get_or_init(|| {
-        ["bytes.gguf", "pieces.gguf"]
-            .map(|file| common::open(&gguf_path(file)).unwrap().tokenizer.unwrap())
+        ["bytes.gguf", "pieces.gguf"].map(|file| common::open(&gguf_path(file)).unwrap().tokenizer.unwrap())
     })
 }
 
@@ -271,10 +263,7 @@ fn random_weights_are_the_same_for_every_reader() {
     let variance = a.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / num_values;
     let expected = 1.0 / 288.0;
     assert!(mean.abs() < 0.01 * f64::sqrt(expected), "mean {mean}");
-    assert!(
-        (variance / expected - 1.0).abs() < 0.01,
-        "variance {variance}"
-    );
+    assert!((variance / expected - 1.0).abs() < 0.01, "variance {variance}");
     assert!(a.iter().all(|v| v.to_bits() & 0xffff == 0), "bf16 values");
     weights.read_f32("model.norm.weight", &mut a).unwrap();
     assert!(a.iter().all(|v| *v == 1.0));
@@ -282,11 +271,7 @@ fn random_weights_are_the_same_for_every_reader() {
 
 #[test]
 fn random_shapes_have_their_sizes() {
-    for (name, parameters) in [
-        ("15m", 15_191_712),
-        ("135m", 134_515_008),
-        ("1.1b", 1_100_048_384),
-    ] {
+    for (name, parameters) in [("15m", 15_191_712), ("135m", 134_515_008), ("1.1b", 1_100_048_384)] {
         let shape = loading::random::shape(name).unwrap();
         shape.validate().unwrap();
         assert_eq!(shape.num_parameters(), parameters, "{name}");
@@ -310,14 +295,10 @@ fn llama3_divisors_of_a_gguf_file_are_recognised() {
             file.pairs.push((format!("llama.{key}"), count(value)));
         }
         let eps = [6_u32.to_le_bytes(), 1e-5_f32.to_le_bytes()].concat();
-        file.pairs
-            .push(("llama.attention.layer_norm_rms_epsilon".into(), eps));
+        file.pairs.push(("llama.attention.layer_norm_rms_epsilon".into(), eps));
         file.pairs.push(("llama.vocab_size".into(), count(10)));
         file.tensors = vec![(gguf::ROPE_FREQS.into(), vec![divisors.len() as u64], 0, 0)];
-        file.data = divisors
-            .iter()
-            .flat_map(|d| (*d as f32).to_le_bytes())
-            .collect();
+        file.data = divisors.iter().flat_map(|d| (*d as f32).to_le_bytes()).collect();
         gguf::config::model_config(&open_gguf(file.build()).unwrap())
     };
     let divisors = gguf::rotary::llama3_divisors(64, 500_000.0, 8.0, 1.0, 4.0, 8192);

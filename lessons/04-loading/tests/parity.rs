@@ -104,11 +104,7 @@ fn bf16_reads_are_the_rounded_f32_reads() {
     let opened = folders.iter().map(|folder| open(folder).unwrap().weights);
     for weights in opened.chain([random]) {
         let (mut wide, mut narrow) = (Vec::new(), Vec::new());
-        for tensor in weights
-            .names()
-            .iter()
-            .filter(|name| !name.contains("embed"))
-        {
+        for tensor in weights.names().iter().filter(|name| !name.contains("embed")) {
             weights.read_f32(tensor, &mut wide).unwrap();
             weights.read_bf16(tensor, &mut narrow).unwrap();
             let rounded: Vec<bf16> = wide.iter().map(|value| bf16::from_f32(*value)).collect();
@@ -148,10 +144,7 @@ fn a_gguf_file_becomes_a_folder_with_the_same_values_and_tokens() {
         );
         let (ours, theirs) = (copy.tokenizer.unwrap(), source.tokenizer.unwrap());
         for text in ["the owl said 42", "  你好\n", "<|im_start|>"] {
-            assert_eq!(
-                ours.encode(text, true).unwrap(),
-                theirs.encode(text, true).unwrap()
-            );
+            assert_eq!(ours.encode(text, true).unwrap(), theirs.encode(text, true).unwrap());
         }
     }
 }
@@ -170,11 +163,7 @@ fn a_conversion_takes_the_smallest_type_that_is_exact() {
         convert(&model, temporary.path(), None, &mut |_, _| {}).unwrap();
         let copy = open(temporary.path()).unwrap();
         assert_eq!(copy.config.rope_scaling, model.config.rope_scaling);
-        assert_eq!(
-            values_of(&*copy.weights),
-            values_of(&*model.weights),
-            "{name}"
-        );
+        assert_eq!(values_of(&*copy.weights), values_of(&*model.weights), "{name}");
     }
 }
 
@@ -195,8 +184,7 @@ fn a_conversion_to_bf16_rounds_to_nearest() {
 fn a_conversion_leaves_whole_files_only() {
     let model = open(&gguf_path("bytes.gguf")).unwrap();
     let temporary = tempfile::tempdir().unwrap();
-    let digest =
-        || loading::manifest::sha256_file(&temporary.path().join("model.safetensors")).unwrap();
+    let digest = || loading::manifest::sha256_file(&temporary.path().join("model.safetensors")).unwrap();
     convert(&model, temporary.path(), None, &mut |_, _| {}).unwrap();
     let first = digest();
     convert(&model, temporary.path(), None, &mut |_, _| {}).unwrap();
@@ -226,17 +214,8 @@ fn single_file_shards_with_and_without_index_and_bare_names_all_load() {
     assert_eq!(values_of(&*open(&folder).unwrap().weights), expected);
     // As one file.
     let temporary = tempfile::tempdir().unwrap();
-    convert(
-        &open(&folder).unwrap(),
-        temporary.path(),
-        None,
-        &mut |_, _| {},
-    )
-    .unwrap();
-    assert_eq!(
-        values_of(&*open(temporary.path()).unwrap().weights),
-        expected
-    );
+    convert(&open(&folder).unwrap(), temporary.path(), None, &mut |_, _| {}).unwrap();
+    assert_eq!(values_of(&*open(temporary.path()).unwrap().weights), expected);
     // And without the prefix.
     common::edit_weights(temporary.path(), |json| {
         let entries = json.as_object_mut().unwrap();
@@ -247,10 +226,7 @@ fn single_file_shards_with_and_without_index_and_bare_names_all_load() {
             }
         }
     });
-    assert_eq!(
-        values_of(&*open(temporary.path()).unwrap().weights),
-        expected
-    );
+    assert_eq!(values_of(&*open(temporary.path()).unwrap().weights), expected);
 }
 
 /// The head is tied when the file has none and separate when it has one, whatever the flag says (as in transformers 5).
@@ -263,10 +239,7 @@ fn the_file_decides_whether_the_head_is_tied_not_the_flag() {
                 json["tie_word_embeddings"] = flag.into();
             });
             let model = open(&folder).unwrap();
-            assert_eq!(
-                model.config.llama.tie_word_embeddings, is_tied,
-                "{name}, {flag}"
-            );
+            assert_eq!(model.config.llama.tie_word_embeddings, is_tied, "{name}, {flag}");
             let has_head = model.weights.info("lm_head.weight").is_some();
             assert_eq!(has_head, !is_tied, "{name}, {flag}");
         }

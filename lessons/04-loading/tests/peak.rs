@@ -20,10 +20,7 @@ fn a_load_peaks_where_the_formula_says() {
     let (stored, loaded): (Vec<u64>, Vec<u64>) = (checkpoint.names().iter())
         .map(|name| {
             let (entry, bytes) = checkpoint.bytes(name).unwrap();
-            (
-                bytes.len() as u64,
-                4 * entry.shape.iter().product::<usize>() as u64,
-            )
+            (bytes.len() as u64, 4 * entry.shape.iter().product::<usize>() as u64)
         })
         .unzip();
     for plan in LoadPlan::ALL {

@@ -133,8 +133,7 @@ pub fn attend_heads(
     // One key head after the other: what it keeps stays near from one unit of a task to the next.
     let groups = rows.div_ceil(ATTENTION_ROWS);
     let units = groups * config.num_kv_heads;
-    let num_tasks =
-        attention_tasks(pool, config, rows).min(1 + multiply_adds / MULTIPLY_ADDS_A_TASK);
+    let num_tasks = attention_tasks(pool, config, rows).min(1 + multiply_adds / MULTIPLY_ADDS_A_TASK);
     let unit_scores = scores_of_a_unit(config, rows, longest);
     let scores = SharedRows::new(&mut scores[..num_tasks * unit_scores], unit_scores);
     let attended = SharedRows::new(attended, group_width);
@@ -183,13 +182,7 @@ fn scores_of_a_unit(config: &LlamaConfig, rows: usize, context_len: usize) -> us
 
 /// Makes room for the scores of [`attend_heads`] over `rows` rows that see up to `context_len` positions:
 /// `group_size · context_len` numbers for each row of a unit and each of a few tasks a thread. Allocates only when it has to grow.
-pub fn reserve_scores(
-    pool: &Pool,
-    config: &LlamaConfig,
-    rows: usize,
-    context_len: usize,
-    scores: &mut Vec<f32>,
-) {
+pub fn reserve_scores(pool: &Pool, config: &LlamaConfig, rows: usize, context_len: usize, scores: &mut Vec<f32>) {
     let numbers = attention_tasks(pool, config, rows) * scores_of_a_unit(config, rows, context_len);
     if scores.len() < numbers {
         *scores = vec![0.0; numbers];

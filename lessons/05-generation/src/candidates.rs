@@ -30,10 +30,7 @@ pub fn most_likely(logits: &[f32], count: usize) -> Vec<Candidate> {
         return Vec::new();
     };
     let largest = logits[first];
-    let sum: f64 = logits
-        .iter()
-        .map(|logit| f64::from(exp(logit - largest)))
-        .sum();
+    let sum: f64 = logits.iter().map(|logit| f64::from(exp(logit - largest))).sum();
     best.into_iter()
         .map(|id| Candidate {
             token: TokenId(id as u32),

@@ -48,28 +48,21 @@ impl ChatTemplate<'_> {
     /// # Errors
     /// [`GenerateError::ChatTemplate`]: the template is broken, or refuses these messages.
     pub fn render(&self, messages: &[Message]) -> Result<String, GenerateError> {
-        self.try_render(messages)
-            .map_err(|error| GenerateError::ChatTemplate {
-                model: self.model.to_owned(),
-                // The detail is what `raise_exception` was called with; the kind alone would not say it.
-                reason: error
-                    .detail()
-                    .map_or_else(|| error.to_string(), str::to_owned),
-            })
+        self.try_render(messages).map_err(|error| GenerateError::ChatTemplate {
+            model: self.model.to_owned(),
+            // The detail is what `raise_exception` was called with; the kind alone would not say it.
+            reason: error.detail().map_or_else(|| error.to_string(), str::to_owned),
+        })
     }
 
     fn try_render(&self, messages: &[Message]) -> Result<String, Error> {
         let mut environment = Environment::new();
         environment.set_trim_blocks(true);
         environment.set_lstrip_blocks(true);
-        environment
-            .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.add_function(
-            "raise_exception",
-            |message: String| -> Result<String, Error> {
-                Err(Error::new(ErrorKind::InvalidOperation, message))
-            },
-        );
+        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.add_function("raise_exception", |message: String| -> Result<String, Error> {
+            Err(Error::new(ErrorKind::InvalidOperation, message))
+        });
         environment.add_template("chat", self.source)?;
         environment.get_template("chat")?.render(context! {
             messages => messages,
@@ -118,9 +111,6 @@ mod tests {
             error.to_string(),
             "the chat template of m failed: roles must alternate; leave --chat out, or mend the template"
         );
-        assert!(matches!(
-            render("{% for %}"),
-            Err(GenerateError::ChatTemplate { .. })
-        ));
+        assert!(matches!(render("{% for %}"), Err(GenerateError::ChatTemplate { .. })));
     }
 }

@@ -109,19 +109,14 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     let pool = Pool::new(args.threads());
     let mut evaluator = Evaluator::new(&model, &pool);
-    let size = if full {
-        EvalSize::FULL
-    } else {
-        EvalSize::SMALL
-    };
+    let size = if full { EvalSize::FULL } else { EvalSize::SMALL };
     let data = lab::paths::data_dir();
     let fixed = training::tokenizer::Tokenizer::load(&data.join("stories/tokenizer.json"))?;
     let literature = Literature::load(&data.join("corpus"))?;
     let evaluation = Evaluation::new(&Grammar::new(), &literature, &fixed, Split::Test, size);
     // The texts are the same for every model; their tokens are its own.
     let retold = |documents: &[EvalDocument]| -> anyhow::Result<Vec<EvalDocument>> {
-        let text =
-            |document: &EvalDocument| fixed.decode(&document.tokens[1..document.tokens.len() - 1]);
+        let text = |document: &EvalDocument| fixed.decode(&document.tokens[1..document.tokens.len() - 1]);
         documents
             .iter()
             .map(|d| Ok(evaluator.document(&text(d), d.nats)?))
@@ -131,11 +126,7 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
         ("stories", retold(&evaluation.stories)?),
         ("literature", retold(&evaluation.literature)?),
     ];
-    let steps = texts
-        .iter()
-        .map(|(_, documents)| documents.len())
-        .sum::<usize>()
-        + evaluation.tasks.len();
+    let steps = texts.iter().map(|(_, documents)| documents.len()).sum::<usize>() + evaluation.tasks.len();
     let bar = progress(steps as u64);
     let report = evaluator.report(&texts, &evaluation.tasks, &mut || bar.inc(1))?;
     bar.finish_and_clear();
@@ -143,13 +134,7 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
         term::print(&format!("{:#}\n", json!(report)));
         return Ok(());
     }
-    let mut table = lab::table::Table::new(&[
-        "text",
-        "tokens",
-        "nats per token",
-        "perplexity",
-        "bits per byte",
-    ]);
+    let mut table = lab::table::Table::new(&["text", "tokens", "nats per token", "perplexity", "bits per byte"]);
     for kind in ["stories", "literature"] {
         table.row([
             kind.to_owned(),

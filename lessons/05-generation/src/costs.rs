@@ -11,14 +11,7 @@ use training::TokenId;
 
 /// The tasks. A kernel writes where it is told and allocates nothing; the loop's rows are those of the naive loop.
 pub fn tasks() -> Vec<Task> {
-    vec![
-        norm(),
-        rotary(),
-        attention(),
-        greedy_loop(),
-        characters(),
-        angles(),
-    ]
+    vec![norm(), rotary(), attention(), greedy_loop(), characters(), angles()]
 }
 
 /// Numbers between -1 and 1.

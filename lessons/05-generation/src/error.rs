@@ -42,9 +42,7 @@ pub enum GenerateError {
     #[error("expected one logit for each token of the vocabulary, found none")]
     NoLogits,
     /// Text was given or asked for, but the model has no tokenizer.
-    #[error(
-        "{model} has no tokenizer.json, so it can not read or write text; random models are for measuring speed"
-    )]
+    #[error("{model} has no tokenizer.json, so it can not read or write text; random models are for measuring speed")]
     NoTokenizer {
         /// The model's name.
         model: String,
@@ -58,9 +56,7 @@ pub enum GenerateError {
         model: String,
     },
     /// The chat template is broken, or refuses these messages.
-    #[error(
-        "the chat template of {model} failed: {reason}; leave --chat out, or mend the template"
-    )]
+    #[error("the chat template of {model} failed: {reason}; leave --chat out, or mend the template")]
     ChatTemplate {
         /// The model's name.
         model: String,

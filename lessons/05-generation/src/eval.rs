@@ -64,11 +64,12 @@ impl<'a> Evaluator<'a> {
     /// # Errors
     /// No tokenizer, or one that can not spell the text.
     pub fn document(&self, text: &str, nats: Option<f64>) -> Result<EvalDocument, GenerateError> {
-        let end = self.model.config.eos_token_ids.first().or(self
+        let end = self
             .model
             .config
-            .bos_token_id
-            .as_ref());
+            .eos_token_ids
+            .first()
+            .or(self.model.config.bos_token_id.as_ref());
         let end = end.copied().unwrap_or(TokenId(0));
         let mut tokens = vec![end];
         tokens.extend(self.model.tokenizer()?.encode(text, false)?);
@@ -98,13 +99,7 @@ impl<'a> Evaluator<'a> {
             );
             failed = failed.take().or(done.err());
         };
-        let score = score_document(
-            &document.tokens,
-            window,
-            (window / 2).max(1),
-            vocab_size,
-            &mut logits,
-        );
+        let score = score_document(&document.tokens, window, (window / 2).max(1), vocab_size, &mut logits);
         match failed {
             Some(error) => Err(error),
             None => Ok(Score {
@@ -121,13 +116,9 @@ impl<'a> Evaluator<'a> {
     pub fn answer(&mut self, prompt: &str, max_new_tokens: usize) -> Result<String, GenerateError> {
         let tokenizer = self.model.tokenizer()?;
         let prompt = tokenizer.encode(prompt, false)?;
-        let generation = self.model.generate(
-            &mut self.state,
-            self.pool,
-            &prompt,
-            max_new_tokens,
-            &mut |_| {},
-        )?;
+        let generation = self
+            .model
+            .generate(&mut self.state, self.pool, &prompt, max_new_tokens, &mut |_| {})?;
         Ok(tokenizer.decode(&generation.tokens))
     }
 
@@ -165,11 +156,10 @@ impl<'a> Evaluator<'a> {
         let mut failed = None;
         let accuracy = task_accuracy(questions, |question| {
             progress();
-            self.answer(&question.prompt, ANSWER_TOKENS)
-                .unwrap_or_else(|error| {
-                    failed.get_or_insert(error);
-                    String::new()
-                })
+            self.answer(&question.prompt, ANSWER_TOKENS).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                String::new()
+            })
         });
         if let Some(error) = failed {
             return Err(error);

@@ -53,8 +53,7 @@ pub fn generate(
             max_seq_len: limits.max_seq_len,
         });
     }
-    let mut sequence =
-        Vec::with_capacity(prompt.len() + limits.max_new_tokens.min(limits.max_seq_len));
+    let mut sequence = Vec::with_capacity(prompt.len() + limits.max_new_tokens.min(limits.max_seq_len));
     sequence.extend_from_slice(prompt);
     let finish_reason = loop {
         if sequence.len() - prompt.len() == limits.max_new_tokens {

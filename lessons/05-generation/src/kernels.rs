@@ -47,8 +47,7 @@ pub fn inverse_frequencies(head_dim: usize, theta: f64, scaling: &RopeScaling) -
                     high_freq_factor,
                     original_max_position_embeddings,
                 } => {
-                    let turns =
-                        original_max_position_embeddings as f64 * angle / std::f64::consts::TAU;
+                    let turns = original_max_position_embeddings as f64 * angle / std::f64::consts::TAU;
                     let keep = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor);
                     let keep = keep.clamp(0.0, 1.0);
                     keep * angle + (1.0 - keep) * angle / factor
@@ -136,15 +135,7 @@ pub fn attend_row(
         }
         let out = &mut out[group];
         out.fill(0.0);
-        lanes::add_weighted(
-            scores,
-            context_len,
-            v,
-            kv_stride,
-            context_len,
-            head_dim,
-            out,
-        );
+        lanes::add_weighted(scores, context_len, v, kv_stride, context_len, head_dim, out);
     }
     // ANCHOR_END: ex_05_3
 }

@@ -47,12 +47,7 @@ pub fn norm_rows(pool: &Pool, config: &LlamaConfig, x: &[f32], weight: &[f32], o
     let width = config.hidden_size;
     assert_eq!(x.len(), out.len());
     for_each_row(pool, out, width, |row, out| {
-        rms_norm(
-            &x[row * width..][..width],
-            weight,
-            config.rms_norm_eps as f32,
-            out,
-        );
+        rms_norm(&x[row * width..][..width], weight, config.rms_norm_eps as f32, out);
     });
 }
 

@@ -90,14 +90,8 @@ impl Linear for PlainMatrix {
         assert_eq!(out.len(), rows * self.out_features());
         let outs = out.chunks_exact_mut(self.out_features());
         for (x, out) in x.chunks_exact(self.in_features).zip(outs) {
-            for (out, weights) in out
-                .iter_mut()
-                .zip(self.weights.chunks_exact(self.in_features))
-            {
-                *out = x
-                    .iter()
-                    .zip(weights)
-                    .fold(0.0, |sum, (x, w)| x.mul_add(*w, sum));
+            for (out, weights) in out.iter_mut().zip(self.weights.chunks_exact(self.in_features)) {
+                *out = x.iter().zip(weights).fold(0.0, |sum, (x, w)| x.mul_add(*w, sum));
             }
         }
     }

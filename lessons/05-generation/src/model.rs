@@ -59,11 +59,9 @@ impl Model {
     /// # Errors
     /// [`GenerateError::NoTokenizer`] for a random model.
     pub fn tokenizer(&self) -> Result<&Tokenizer, GenerateError> {
-        self.tokenizer
-            .as_ref()
-            .ok_or_else(|| GenerateError::NoTokenizer {
-                model: self.name.clone(),
-            })
+        self.tokenizer.as_ref().ok_or_else(|| GenerateError::NoTokenizer {
+            model: self.name.clone(),
+        })
     }
 
     /// A text to continue, as ids, with what the tokenizer puts before a text.
@@ -146,10 +144,7 @@ impl Model {
     ) -> Result<Generation, GenerateError> {
         let limits = self.limits(max_new_tokens);
         // Room for the longest sequence at once, so that no step allocates.
-        let longest = prompt
-            .len()
-            .saturating_add(max_new_tokens)
-            .min(limits.max_seq_len);
+        let longest = prompt.len().saturating_add(max_new_tokens).min(limits.max_seq_len);
         state.reserve(&self.config, longest);
         // ANCHOR: loop
         generate(

@@ -16,11 +16,7 @@ impl RopeTable {
     pub fn new(config: &ModelConfig) -> RopeTable {
         let llama = &config.llama;
         RopeTable {
-            frequencies: inverse_frequencies(
-                llama.head_dim,
-                llama.rope_theta,
-                &config.rope_scaling,
-            ),
+            frequencies: inverse_frequencies(llama.head_dim, llama.rope_theta, &config.rope_scaling),
             cos: Vec::new(),
             sin: Vec::new(),
         }

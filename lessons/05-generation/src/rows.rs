@@ -51,12 +51,7 @@ const MIN_ROWS: usize = 4;
 ///
 /// # Panics
 /// If `matrix` is no whole number of rows.
-pub fn for_each_row(
-    pool: &Pool,
-    matrix: &mut [f32],
-    width: usize,
-    work: impl Fn(usize, &mut [f32]) + Sync,
-) {
+pub fn for_each_row(pool: &Pool, matrix: &mut [f32], width: usize, work: impl Fn(usize, &mut [f32]) + Sync) {
     let shared = SharedRows::new(matrix, width);
     let rows = shared.rows;
     let rows_per_task = rows.div_ceil(4 * pool.num_threads()).max(MIN_ROWS);

@@ -57,11 +57,7 @@ impl<'a> TextStream<'a> {
 
     /// The end of the text: what still waits can not be completed any more and becomes one replacement character.
     pub fn finish(self) -> &'static str {
-        if self.waiting.is_empty() {
-            ""
-        } else {
-            "\u{fffd}"
-        }
+        if self.waiting.is_empty() { "" } else { "\u{fffd}" }
     }
 }
 

@@ -44,11 +44,7 @@ pub struct RowWalk {
 ///
 /// # Panics
 /// If a token is outside the vocabulary: the caller encoded them with this model's tokenizer.
-pub fn walk_first_layer<L: Linear>(
-    config: &ModelConfig,
-    weights: &Weights<L>,
-    tokens: &[TokenId],
-) -> Vec<RowWalk> {
+pub fn walk_first_layer<L: Linear>(config: &ModelConfig, weights: &Weights<L>, tokens: &[TokenId]) -> Vec<RowWalk> {
     let llama = &config.llama;
     let layer = &weights.layers[0];
     let (eps, head_dim) = (llama.rms_norm_eps as f32, llama.head_dim);
@@ -127,14 +123,8 @@ pub fn walk_first_layer<L: Linear>(
     }
     // And part again.
     for row in &mut rows {
-        row.after_attention = plus(
-            &row.embedding,
-            &product(&layer.attention_out, &row.attended),
-        );
-        let gate_up = product(
-            &layer.gate_up,
-            &normed(&row.after_attention, &layer.mlp_norm),
-        );
+        row.after_attention = plus(&row.embedding, &product(&layer.attention_out, &row.attended));
+        let gate_up = product(&layer.gate_up, &normed(&row.after_attention, &layer.mlp_norm));
         row.gated = vec![0.0; llama.intermediate_size];
         swiglu(&gate_up, &mut row.gated);
         row.after_layer = plus(&row.after_attention, &product(&layer.down, &row.gated));
@@ -157,19 +147,10 @@ mod tests {
             let tokens: Vec<TokenId> = [7, 3, 200, 3, 11].map(TokenId).to_vec();
             let walked = walk_first_layer(config, &weights, &tokens);
             let mut state = State::new(config, tokens.len());
-            for (token, row) in tokens
-                .iter()
-                .zip(state.hidden.chunks_exact_mut(llama.hidden_size))
-            {
+            for (token, row) in tokens.iter().zip(state.hidden.chunks_exact_mut(llama.hidden_size)) {
                 weights.embedding.row(token.index(), row);
             }
-            run_layer(
-                llama,
-                &weights.layers[0],
-                &mut state,
-                &Pool::new(2),
-                tokens.len(),
-            );
+            run_layer(llama, &weights.layers[0], &mut state, &Pool::new(2), tokens.len());
             let walked: Vec<f32> = walked.into_iter().flat_map(|row| row.after_layer).collect();
             assert_eq!(walked, state.hidden, "{name}");
         }

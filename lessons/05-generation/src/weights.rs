@@ -59,11 +59,7 @@ impl<L> Weights<L> {
             source.read_f32(name, &mut values)?;
             Ok::<_, LoadError>(values)
         };
-        let embedding = matrix(
-            &["model.embed_tokens.weight".to_owned()],
-            config.vocab_size,
-            hidden,
-        )?;
+        let embedding = matrix(&["model.embed_tokens.weight".to_owned()], config.vocab_size, hidden)?;
         let mut layers = Vec::with_capacity(config.num_layers);
         for layer in 0..config.num_layers {
             let name = |part: &str| format!("model.layers.{layer}.{part}.weight");
@@ -78,22 +74,14 @@ impl<L> Weights<L> {
                 )?,
                 attention_out: matrix(&[attention("o")], hidden, config.q_size())?,
                 mlp_norm: vector(&name("post_attention_layernorm"))?,
-                gate_up: matrix(
-                    &[mlp("gate"), mlp("up")],
-                    2 * config.intermediate_size,
-                    hidden,
-                )?,
+                gate_up: matrix(&[mlp("gate"), mlp("up")], 2 * config.intermediate_size, hidden)?,
                 down: matrix(&[mlp("down")], hidden, config.intermediate_size)?,
             });
         }
         // The config says "tied" also when the files hold no head, whatever their flag says; see `loading::folder`.
         let head = match config.tie_word_embeddings {
             true => None,
-            false => Some(matrix(
-                &["lm_head.weight".to_owned()],
-                config.vocab_size,
-                hidden,
-            )?),
+            false => Some(matrix(&["lm_head.weight".to_owned()], config.vocab_size, hidden)?),
         };
         Ok(Weights {
             embedding,
@@ -161,11 +149,7 @@ impl<L: Linear> Weights<L> {
     pub fn bytes_per_pass(&self) -> u64 {
         let layers = self.layers.iter().map(|layer| {
             let norms = 4 * (layer.attention_norm.len() + layer.mlp_norm.len());
-            norms
-                + layer.qkv.bytes()
-                + layer.attention_out.bytes()
-                + layer.gate_up.bytes()
-                + layer.down.bytes()
+            norms + layer.qkv.bytes() + layer.attention_out.bytes() + layer.gate_up.bytes() + layer.down.bytes()
         });
         let embedding_row = self.embedding.bytes() / self.embedding.out_features();
         (layers.sum::<usize>() + 4 * self.norm.len() + self.head().bytes() + embedding_row) as u64

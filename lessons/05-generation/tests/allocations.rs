@@ -26,9 +26,7 @@ fn the_forward_pass_allocates_nothing() {
     // The naive loop allocates its sequence once, whatever the number of steps.
     let count = |state: &mut State, steps| {
         let before = snapshot().allocations;
-        model
-            .generate(state, &pool, &tokens[..4], steps, &mut |_| {})
-            .unwrap();
+        model.generate(state, &pool, &tokens[..4], steps, &mut |_| {}).unwrap();
         snapshot().allocations - before
     };
     let few = count(&mut state, 2);

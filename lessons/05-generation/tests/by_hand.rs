@@ -49,34 +49,14 @@ fn one_key_at_three_positions_is_three_keys() {
 #[test]
 fn each_row_weighs_the_rows_before_it() {
     let keys: Vec<f32> = (0..3).flat_map(|position| turned(K, position)).collect();
-    let values = [
-        [1.0, 0.0, 0.0, 2.0],
-        [0.0, 1.0, 0.0, 2.0],
-        [0.0, 0.0, 1.0, 2.0],
-    ]
-    .concat();
-    for (position, expected) in [
-        [1.0, 0.0, 0.0, 2.0],
-        [0.27, 0.73, 0.0, 2.0],
-        [0.03, 0.26, 0.71, 2.0],
-    ]
-    .into_iter()
-    .enumerate()
+    let values = [[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 1.0, 2.0]].concat();
+    for (position, expected) in [[1.0, 0.0, 0.0, 2.0], [0.27, 0.73, 0.0, 2.0], [0.03, 0.26, 0.71, 2.0]]
+        .into_iter()
+        .enumerate()
     {
         let (mut scores, mut out) = ([0.0; 3], [0.0; 4]);
         let q = turned(Q, position);
-        attend_row(
-            &q,
-            &keys,
-            &values,
-            4,
-            position + 1,
-            1,
-            1,
-            4,
-            &mut scores,
-            &mut out,
-        );
+        attend_row(&q, &keys, &values, 4, position + 1, 1, 1, 4, &mut scores, &mut out);
         on_paper(&out, &expected, 2);
     }
 }

@@ -22,11 +22,8 @@ fn naive_generation_recomputes_the_whole_prefix() {
     model.config.eos_token_ids.clear();
     let pool = small_pool();
     let mut state = State::new(&model.config, 1);
-    let (generation, counted) = ledger::measure(|| {
-        model
-            .generate(&mut state, &pool, &tokens(12), 64, &mut |_| {})
-            .unwrap()
-    });
+    let (generation, counted) =
+        ledger::measure(|| model.generate(&mut state, &pool, &tokens(12), 64, &mut |_| {}).unwrap());
     assert_eq!(generation.tokens.len(), 64);
     assert_eq!(generation.rows_recomputed(), 2784);
     assert_eq!(rows_of_naive_loop(12, 64), 2784);
@@ -44,9 +41,8 @@ fn counted_multiply_adds_equal_the_formula() {
         let mut state = State::new(config, 64);
         let mut before = 0;
         for len in [1, 2, 7, 64] {
-            let (_, counted) = ledger::measure(|| {
-                forward(config, &weights, &mut state, &pool, &tokens(len)).map(|_| ())
-            });
+            let (_, counted) =
+                ledger::measure(|| forward(config, &weights, &mut state, &pool, &tokens(len)).map(|_| ()));
             let work = Work::of_forward(&config.llama, &weights, len);
             assert_eq!(counted.multiply_adds, work.multiply_adds(), "{len} rows");
             assert!(counted.multiply_adds > before);

@@ -5,12 +5,7 @@ use std::process::{Command, Output};
 
 fn lesson05(model: &str, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lesson05"));
-    command.args([
-        "--model",
-        fixtures::model(model).to_str().unwrap(),
-        "--threads",
-        "1",
-    ]);
+    command.args(["--model", fixtures::model(model).to_str().unwrap(), "--threads", "1"]);
     command.args(args).output().unwrap()
 }
 
@@ -33,10 +28,7 @@ fn generate_prints_one_document_and_streams_the_same_text() {
     );
     let new_tokens = document["tokens"].as_array().unwrap().len();
     assert!(document["prompt_tokens"].as_u64().unwrap() > 0);
-    assert_eq!(
-        document["timings"]["token_ms"].as_array().unwrap().len(),
-        new_tokens
-    );
+    assert_eq!(document["timings"]["token_ms"].as_array().unwrap().len(), new_tokens);
     let finish_reason = document["finish_reason"].as_str().unwrap();
     assert!(finish_reason == "stop" || (finish_reason == "length" && new_tokens == 9));
 }
@@ -58,8 +50,7 @@ fn zero_tokens_are_an_empty_answer() {
 #[test]
 fn a_chat_uses_the_models_own_form() {
     let args = ["generate", "--prompt", "Hello", "--tokens", "3", "--json"];
-    let plain: Value =
-        serde_json::from_slice(&lesson05("some-kv-tied-bf16", &args).stdout).unwrap();
+    let plain: Value = serde_json::from_slice(&lesson05("some-kv-tied-bf16", &args).stdout).unwrap();
     let chat = lesson05("some-kv-tied-bf16", &[&args[..], &["--chat"]].concat());
     let chat: Value = serde_json::from_slice(&chat.stdout).unwrap();
     assert!(chat["prompt_tokens"].as_u64() > plain["prompt_tokens"].as_u64());
@@ -70,17 +61,11 @@ fn a_chat_uses_the_models_own_form() {
 fn mistakes_are_one_line_on_stderr() {
     for (args, advice) in [
         (&["generate"][..], "give one with --prompt"),
-        (
-            &["generate", "--prompt", ""],
-            "give some text with --prompt",
-        ),
+        (&["generate", "--prompt", ""], "give some text with --prompt"),
         (&["generate", "--prompt", "x", "--chat"], "leave --chat out"),
     ] {
         let output = lesson05("all-kv-untied-f32", args);
-        assert_eq!(
-            (output.status.code(), text(&output.stdout)),
-            (Some(1), String::new())
-        );
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
         let message = text(&output.stderr);
         assert!(
             message.starts_with("error: ") && message.lines().count() == 1,

@@ -133,12 +133,7 @@ mod ex_05_1_rms_norm {
     #[test]
     fn a_row_is_divided_by_its_root_mean_square() {
         check(&[1.0, 7.0], &[1.0, 1.0], 0.0, &[0.2, 1.4]);
-        check(
-            &[6.0, -8.0, 0.0, 0.0],
-            &[1.0; 4],
-            0.0,
-            &[1.2, -1.6, 0.0, 0.0],
-        );
+        check(&[6.0, -8.0, 0.0, 0.0], &[1.0; 4], 0.0, &[1.2, -1.6, 0.0, 0.0]);
     }
 
     /// Layer norm would subtract the mean and leave nothing of a row of fives.
@@ -212,13 +207,7 @@ mod ex_05_2_rotary {
 
     #[test]
     fn no_angle_changes_nothing() {
-        check(
-            &[1.0, 2.0, 3.0, 4.0],
-            4,
-            &[1.0; 2],
-            &[0.0; 2],
-            &[1.0, 2.0, 3.0, 4.0],
-        );
+        check(&[1.0, 2.0, 3.0, 4.0], 4, &[1.0; 2], &[0.0; 2], &[1.0, 2.0, 3.0, 4.0]);
     }
 
     /// Number `i` is paired with number `i + head_dim / 2`. Here the first pair makes a quarter turn, the second none: so the numbers 1 and 3
@@ -386,13 +375,7 @@ mod ex_05_3_attention {
     /// One position has the whole weight, whatever its score.
     #[test]
     fn one_position_gives_its_value() {
-        check(
-            &[9.0, -9.0],
-            &[1.0, 1.0],
-            &[5.0, 6.0],
-            heads(1, 1, 1),
-            &[5.0, 6.0],
-        );
+        check(&[9.0, -9.0], &[1.0, 1.0], &[5.0, 6.0], heads(1, 1, 1), &[5.0, 6.0]);
     }
 
     #[test]
@@ -445,13 +428,7 @@ mod ex_05_3_attention {
     /// Each query head has scores of its own, even when it shares the keys: head 0 looks at position 0, head 1 at position 1.
     #[test]
     fn heads_of_a_group_do_not_share_their_scores() {
-        check(
-            &[50.0, -50.0],
-            &[1.0, -1.0],
-            &[3.0, 4.0],
-            heads(2, 1, 2),
-            &[3.0, 4.0],
-        );
+        check(&[50.0, -50.0], &[1.0, -1.0], &[3.0, 4.0], heads(2, 1, 2), &[3.0, 4.0]);
     }
 
     /// Scores of hundreds are ordinary in a trained model, and e^700 is no f32.
@@ -494,18 +471,14 @@ mod ex_05_3_attention {
             (8, 1, 10, 3),
             (3, 1, 24, 50),
         ] {
-            let wave = |len: usize, pace: f32| -> Vec<f32> {
-                (0..len).map(|i| (i as f32 * pace).sin()).collect()
-            };
+            let wave = |len: usize, pace: f32| -> Vec<f32> { (0..len).map(|i| (i as f32 * pace).sin()).collect() };
             let q = wave(num_heads * head_dim, 0.37);
             let k = wave(context_len * num_kv_heads * head_dim, 0.11);
             let v = wave(context_len * num_kv_heads * head_dim, 0.23);
             let mut expected = vec![0.0f32; q.len()];
             for head in 0..num_heads {
                 let kv_head = head * num_kv_heads / num_heads;
-                let at = |m: &[f32], j: usize, d: usize| {
-                    f64::from(m[(j * num_kv_heads + kv_head) * head_dim + d])
-                };
+                let at = |m: &[f32], j: usize, d: usize| f64::from(m[(j * num_kv_heads + kv_head) * head_dim + d]);
                 let score = |j: usize| -> f64 {
                     let dot: f64 = (0..head_dim)
                         .map(|d| f64::from(q[head * head_dim + d]) * at(&k, j, d))
@@ -518,13 +491,7 @@ mod ex_05_3_attention {
                     expected[head * head_dim + d] = (mixed / sum) as f32;
                 }
             }
-            check(
-                &q,
-                &k,
-                &v,
-                heads(num_heads, num_kv_heads, context_len),
-                &expected,
-            );
+            check(&q, &k, &v, heads(num_heads, num_kv_heads, context_len), &expected);
         }
     }
 }
@@ -608,11 +575,7 @@ mod ex_05_4_greedy_loop {
             &generation.tokens,
             &ids(&[2, 3, 4]),
         );
-        expect(
-            "prompt [5, 6]: prompt_tokens",
-            generation.prompt_tokens,
-            2usize,
-        );
+        expect("prompt [5, 6]: prompt_tokens", generation.prompt_tokens, 2usize);
         expect(
             "three tokens were asked for and came: why it ended",
             generation.finish_reason,
@@ -670,9 +633,7 @@ mod ex_05_4_greedy_loop {
             );
             let generation = result.unwrap_or_else(|error| panic!("{error}"));
             expect(
-                &format!(
-                    "0 and 9 end a text, and the model says 5, then {end}, then 5: answer and reason"
-                ),
+                &format!("0 and 9 end a text, and the model says 5, then {end}, then 5: answer and reason"),
                 (generation.tokens, generation.finish_reason),
                 (ids(&[5]), FinishReason::Stop),
             );
@@ -706,11 +667,7 @@ mod ex_05_4_greedy_loop {
             (&run.generation().tokens, run.generation().finish_reason),
             (&ids(&[7, 8, 9]), FinishReason::Context),
         );
-        expect(
-            "three tokens: how often the model is called",
-            run.shown.len(),
-            3usize,
-        );
+        expect("three tokens: how often the model is called", run.shown.len(), 3usize);
     }
 
     /// A prompt as long as the context is allowed. It leaves no room, so nothing is computed.
@@ -922,10 +879,7 @@ mod ex_05_6_inverse_frequencies {
                 "pair {pair}, wavelength {wavelength:.1} of {original} positions: expected {expected}, found {scaled}"
             );
         }
-        assert!(
-            bands.iter().all(|pairs| *pairs > 3),
-            "each band is met: {bands:?}"
-        );
+        assert!(bands.iter().all(|pairs| *pairs > 3), "each band is met: {bands:?}");
     }
 }
 
@@ -945,8 +899,7 @@ mod whole {
         let pool = Pool::new(2);
         let mut state = generation::State::new(&model.config, 1);
         for case in &golden.cases {
-            let ids =
-                |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
+            let ids = |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
             let generation = model
                 .generate(
                     &mut state,

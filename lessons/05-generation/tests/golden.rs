@@ -28,11 +28,7 @@ fn worst_of<L: Linear>(golden: &Golden, config: &ModelConfig, weights: &Weights<
             Rows::All => forward_all_rows(config, weights, &pool, &tokens),
             Rows::Last => {
                 let mut state = State::new(config, tokens.len());
-                vec![
-                    forward(config, weights, &mut state, &pool, &tokens)
-                        .unwrap()
-                        .to_vec(),
-                ]
+                vec![forward(config, weights, &mut state, &pool, &tokens).unwrap().to_vec()]
             }
         };
         assert_eq!(rows.len(), case.logits.len());
@@ -40,11 +36,7 @@ fn worst_of<L: Linear>(golden: &Golden, config: &ModelConfig, weights: &Weights<
             for (actual, expected) in row.iter().zip(expected) {
                 let difference = (actual - expected).abs() / golden.bound();
                 // A NaN compares as false with everything, so ask for the good case.
-                worst = if difference <= worst {
-                    worst
-                } else {
-                    difference
-                };
+                worst = if difference <= worst { worst } else { difference };
             }
         }
     }
@@ -76,13 +68,7 @@ fn check_folder(path: &Path, golden: &Golden) {
             &mut |_| {},
         );
         let tokens = generation.unwrap().tokens;
-        assert_eq!(
-            tokens,
-            ids(&case.greedy_tokens),
-            "{} {}",
-            golden.model,
-            case.name
-        );
+        assert_eq!(tokens, ids(&case.greedy_tokens), "{} {}", golden.model, case.name);
     }
 }
 

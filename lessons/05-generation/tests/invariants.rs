@@ -46,11 +46,7 @@ fn any_text() -> impl Strategy<Value = String> {
         "日本語",
         "…",
     ]);
-    prop::collection::vec(
-        prop_oneof![pieces.prop_map(str::to_owned), any::<String>()],
-        0..6,
-    )
-    .prop_map(|p| p.concat())
+    prop::collection::vec(prop_oneof![pieces.prop_map(str::to_owned), any::<String>()], 0..6).prop_map(|p| p.concat())
 }
 
 proptest! {
@@ -142,11 +138,7 @@ proptest! {
 #[test]
 fn the_largest_logit_wins_and_of_equal_ones_the_lowest_id() {
     assert_eq!(greedy(&[-1.0, 3.0, 2.0]).unwrap(), TokenId(1));
-    assert_eq!(
-        greedy(&[-5.0, -3.0, -4.0]).unwrap(),
-        TokenId(1),
-        "all may be negative"
-    );
+    assert_eq!(greedy(&[-5.0, -3.0, -4.0]).unwrap(), TokenId(1), "all may be negative");
     assert_eq!(greedy(&[f32::NEG_INFINITY; 3]).unwrap(), TokenId(0));
     assert_eq!(greedy(&[1.0, 7.0, 7.0, 7.0]).unwrap(), TokenId(1));
 }

@@ -35,12 +35,7 @@ fn on_the_tape(folder: &ModelFolder) -> Llama {
             NamedTensor { name, shape, data }
         })
         .collect();
-    Llama::from_tensors(
-        folder.config.llama.clone(),
-        &tensors,
-        Arc::new(Pool::new(1)),
-    )
-    .unwrap()
+    Llama::from_tensors(folder.config.llama.clone(), &tensors, Arc::new(Pool::new(1))).unwrap()
 }
 
 /// Within 2e-5 of the largest logit: the two differ in the order of a few sums and in their exponential function, nothing else.
@@ -163,8 +158,5 @@ fn a_used_state_gives_the_logits_of_a_fresh_one() {
         .to_vec();
     let mut used = State::new(config, 1);
     forward(config, &weights, &mut used, &pool, &long).unwrap();
-    assert_eq!(
-        forward(config, &weights, &mut used, &pool, &short).unwrap(),
-        fresh
-    );
+    assert_eq!(forward(config, &weights, &mut used, &pool, &short).unwrap(), fresh);
 }

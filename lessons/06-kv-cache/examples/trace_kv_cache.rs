@@ -115,12 +115,7 @@ pub fn record() -> anyhow::Result<Trace> {
 }
 
 /// Writes the text in one way; returns its steps, and prompt and answer.
-fn run(
-    model: &Model,
-    pool: &Pool,
-    prompt: &[TokenId],
-    kind: Kind,
-) -> anyhow::Result<(Run, Vec<TokenId>)> {
+fn run(model: &Model, pool: &Pool, prompt: &[TokenId], kind: Kind) -> anyhow::Result<(Run, Vec<TokenId>)> {
     let longest = prompt.len() + NEW_TOKENS;
     let mut state = State::new(&model.config, longest);
     let mut cache = ContiguousCache::new(&model.config.llama, longest);
@@ -136,14 +131,9 @@ fn run(
         let (next, counted) = ledger::measure(|| -> anyhow::Result<TokenId> {
             let logits = match kind {
                 Kind::Naive => model.forward(&mut state, pool, tokens)?,
-                Kind::Cached | Kind::Chunked => forward(
-                    &model.config,
-                    &model.weights,
-                    &mut state,
-                    &mut cache,
-                    pool,
-                    tokens,
-                )?,
+                Kind::Cached | Kind::Chunked => {
+                    forward(&model.config, &model.weights, &mut state, &mut cache, pool, tokens)?
+                }
             };
             Ok(greedy(logits)?)
         });
@@ -179,14 +169,7 @@ fn keys_read(model: &Model, counted: &ledger::Ledger) -> u64 {
 /// Bytes of the keys and values of some positions, in f32.
 fn bytes_kept(model: &Model, positions: usize) -> u64 {
     let config = &model.config.llama;
-    kv_bytes(
-        config.num_layers,
-        config.num_kv_heads,
-        config.head_dim,
-        positions,
-        1,
-        4,
-    )
+    kv_bytes(config.num_layers, config.num_kv_heads, config.head_dim, positions, 1, 4)
 }
 
 /// What a step computes and what it finds, in words.
@@ -206,22 +189,16 @@ fn sentence(step: &Step, kind: Kind, prompt_tokens: usize) -> String {
             "Decode: one row, position {first}. It reads {} keys, {first} kept and its own. The cache holds {kept} KiB.",
             step.keys
         ),
-        Kind::Cached => format!(
-            "Prefill: {rows} rows at once, {positions}. Their keys and values are kept, {kept} KiB."
-        ),
+        Kind::Cached => {
+            format!("Prefill: {rows} rows at once, {positions}. Their keys and values are kept, {kept} KiB.")
+        }
         Kind::Chunked => {
             let before = match first {
                 0 => "nothing is kept yet".to_owned(),
                 _ => format!("each also reads the {first} kept ones"),
             };
-            let end = if step.says_token {
-                ""
-            } else {
-                " No token yet."
-            };
-            format!(
-                "Prefill: {rows} rows, {positions}; {before}. After it the cache holds {kept} KiB.{end}"
-            )
+            let end = if step.says_token { "" } else { " No token yet." };
+            format!("Prefill: {rows} rows, {positions}; {before}. After it the cache holds {kept} KiB.{end}")
         }
     }
 }

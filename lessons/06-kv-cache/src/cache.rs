@@ -194,10 +194,7 @@ impl ContiguousCache {
     /// [`CacheError::TruncateBeyondLen`] where fewer positions are held; nothing changes then.
     pub fn truncate(&mut self, len: usize) -> Result<(), CacheError> {
         if len > self.len {
-            return Err(CacheError::TruncateBeyondLen {
-                len,
-                held: self.len,
-            });
+            return Err(CacheError::TruncateBeyondLen { len, held: self.len });
         }
         (self.len, self.rows_in_pass) = (len, 0);
         Ok(())

@@ -28,14 +28,8 @@ pub fn generate(args: &CommonArgs, chat: bool) -> anyhow::Result<()> {
     let loaded = started.elapsed();
     let tokenizer = model.tokenizer()?;
     let (prompt, mut stream) = match chat {
-        true => (
-            model.encode_chat(&[Message::user(text)])?,
-            TextStream::new(tokenizer),
-        ),
-        false => (
-            model.encode_prompt(text)?,
-            TextStream::continuing(tokenizer),
-        ),
+        true => (model.encode_chat(&[Message::user(text)])?, TextStream::new(tokenizer)),
+        false => (model.encode_prompt(text)?, TextStream::continuing(tokenizer)),
     };
     if !args.json && std::io::stdout().is_terminal() && !chat {
         // A reader at a terminal sees the text as a whole; a pipe gets the answer only.
@@ -82,13 +76,7 @@ fn rows_computed(timed: &Timed) -> u64 {
     rows_of_cached_loop(generation.prompt_tokens as u64, steps)
 }
 
-fn document(
-    model: &Model,
-    timed: &Timed,
-    answer: &str,
-    loaded: Duration,
-    kv_bytes: u64,
-) -> serde_json::Value {
+fn document(model: &Model, timed: &Timed, answer: &str, loaded: Duration, kv_bytes: u64) -> serde_json::Value {
     let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
     let (generation, timings) = (&timed.generation, &timed.timings);
     json!({

@@ -76,10 +76,7 @@ impl GrowingCache {
         let width = q_size + 2 * kv_size;
         assert!(qkv.len().is_multiple_of(width));
         let new = qkv.len() / width * kv_size;
-        for (rows, first) in [
-            (&mut self.k[layer], q_size),
-            (&mut self.v[layer], q_size + kv_size),
-        ] {
+        for (rows, first) in [(&mut self.k[layer], q_size), (&mut self.v[layer], q_size + kv_size)] {
             make_room(rows, new, self.growth);
             for row in qkv.chunks_exact(width) {
                 rows.extend_from_slice(&row[first..][..kv_size]);
@@ -148,19 +145,10 @@ pub fn forward<'s, L: Linear>(
     reserve(config, state, pool, tokens.len(), llama.max_seq_len);
     let mut attention = |layer: usize, qkv: &[f32], scores: &mut Vec<f32>, out: &mut [f32]| {
         cache.append(layer, qkv);
-        let view =
-            |row, kv_head| cache.view(layer, kv_head, row_place(num_cached, row).context_len);
+        let view = |row, kv_head| cache.view(layer, kv_head, row_place(num_cached, row).context_len);
         attend_rows(pool, llama, qkv, &view, scores, out);
     };
-    run_layers(
-        config,
-        weights,
-        state,
-        pool,
-        tokens,
-        num_cached,
-        &mut attention,
-    );
+    run_layers(config, weights, state, pool, tokens, num_cached, &mut attention);
     cache.advance(tokens.len());
     Ok(last_logits(config, weights, state, pool, tokens.len()))
 }

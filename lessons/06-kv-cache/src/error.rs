@@ -33,9 +33,7 @@ pub enum CacheError {
         max_seq_len: usize,
     },
     /// A cache can be cut back, not forward.
-    #[error(
-        "expected to keep at most the {held} positions that the cache holds, found {len}; append the others first"
-    )]
+    #[error("expected to keep at most the {held} positions that the cache holds, found {len}; append the others first")]
     TruncateBeyondLen {
         /// Positions to keep.
         len: usize,

@@ -92,19 +92,10 @@ fn run_chunk<L: Linear>(
     reserve(config, state, pool, tokens.len(), most);
     let mut attention = |layer: usize, qkv: &[f32], scores: &mut Vec<f32>, out: &mut [f32]| {
         cache.append(layer, qkv);
-        let view =
-            |row, kv_head| cache.view(layer, kv_head, row_place(num_cached, row).context_len);
+        let view = |row, kv_head| cache.view(layer, kv_head, row_place(num_cached, row).context_len);
         attend_rows(pool, llama, qkv, &view, scores, out);
     };
-    run_layers(
-        config,
-        weights,
-        state,
-        pool,
-        tokens,
-        num_cached,
-        &mut attention,
-    );
+    run_layers(config, weights, state, pool, tokens, num_cached, &mut attention);
     cache.advance(tokens.len());
     Ok(())
 }
@@ -133,9 +124,7 @@ pub fn run_layers<L: Linear>(
     embed_rows(weights, tokens, &mut state.hidden[..numbers]);
     for (index, layer) in weights.layers.iter().enumerate() {
         let (llama, rows) = (&config.llama, tokens.len());
-        run_layer(
-            llama, index, layer, state, pool, rows, num_cached, attention,
-        );
+        run_layer(llama, index, layer, state, pool, rows, num_cached, attention);
     }
     ledger::count(|l| {
         l.steps += 1;
@@ -187,11 +176,7 @@ fn run_layer<L: Linear>(
 ///
 /// # Errors
 /// [`CacheError::Generate`] or [`CacheError::PastContext`].
-pub fn check_chunk(
-    config: &LlamaConfig,
-    num_cached: usize,
-    tokens: &[TokenId],
-) -> Result<(), CacheError> {
+pub fn check_chunk(config: &LlamaConfig, num_cached: usize, tokens: &[TokenId]) -> Result<(), CacheError> {
     if tokens.is_empty() {
         return Err(GenerateError::EmptyPrompt.into());
     }
@@ -207,13 +192,7 @@ pub fn check_chunk(
 
 /// Room for a chunk of `rows` rows of a text of at most `positions` positions. All that decoding will need is asked for in the first
 /// pass, so that no later step allocates.
-pub fn reserve(
-    config: &ModelConfig,
-    state: &mut State,
-    pool: &Pool,
-    rows: usize,
-    positions: usize,
-) {
+pub fn reserve(config: &ModelConfig, state: &mut State, pool: &Pool, rows: usize, positions: usize) {
     state.reserve(config, rows);
     state.reserve_positions(positions);
     reserve_scores(pool, &config.llama, rows, positions, &mut state.scores);

@@ -40,15 +40,7 @@ pub fn forward<'s, L: Linear>(
         cache.append(layer, qkv);
         attend_masked(pool, llama, cache, layer, qkv, &mask, out);
     };
-    run_layers(
-        config,
-        weights,
-        state,
-        pool,
-        tokens,
-        num_cached,
-        &mut attention,
-    );
+    run_layers(config, weights, state, pool, tokens, num_cached, &mut attention);
     cache.advance(rows);
     Ok(last_logits(config, weights, state, pool, rows))
 }
@@ -82,21 +74,9 @@ pub fn attend_masked(
             let q = &qkv[row * width + kv_head * group * head_dim..][..group * head_dim];
             let first = kv_head * strides.head;
             let (k, v) = (&k[first..], &v[first..]);
-            lanes::dots(
-                q,
-                head_dim,
-                k,
-                stride,
-                capacity,
-                scale,
-                &mut scores,
-                capacity,
-            );
+            lanes::dots(q, head_dim, k, stride, capacity, scale, &mut scores, capacity);
             for weights in scores.chunks_exact_mut(capacity) {
-                weights
-                    .iter_mut()
-                    .zip(mask)
-                    .for_each(|(score, hide)| *score += hide);
+                weights.iter_mut().zip(mask).for_each(|(score, hide)| *score += hide);
                 lanes::softmax(weights);
             }
             out.fill(0.0);

@@ -68,8 +68,5 @@ pub fn generate(
         },
     )?;
     // ANCHOR_END: loop
-    Ok(Timed {
-        generation,
-        timings,
-    })
+    Ok(Timed { generation, timings })
 }

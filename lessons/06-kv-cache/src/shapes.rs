@@ -55,14 +55,12 @@ pub fn known_models() -> Vec<KvShape> {
         ("Qwen2.5-7B", 28, 28, 4, 128),
         ("SmolLM2-135M", 30, 9, 3, 64),
     ]
-    .map(
-        |(name, num_layers, num_heads, num_kv_heads, head_dim)| KvShape {
-            name: name.to_owned(),
-            num_layers,
-            num_heads,
-            num_kv_heads,
-            head_dim,
-        },
-    )
+    .map(|(name, num_layers, num_heads, num_kv_heads, head_dim)| KvShape {
+        name: name.to_owned(),
+        num_layers,
+        num_heads,
+        num_kv_heads,
+        head_dim,
+    })
     .into()
 }

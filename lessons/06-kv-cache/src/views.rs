@@ -49,13 +49,7 @@ pub fn forward<'s, L: Linear>(
     let (num_cached, rows) = (cache.len(), tokens.len());
     check_chunk(llama, num_cached, tokens)?;
     cache.check_room(rows)?;
-    reserve(
-        config,
-        state,
-        pool,
-        rows,
-        cache.capacity().min(llama.max_seq_len),
-    );
+    reserve(config, state, pool, rows, cache.capacity().min(llama.max_seq_len));
     let context_len = |row| row_place(num_cached, row).context_len;
     let mut attention = |layer: usize, qkv: &[f32], scores: &mut Vec<f32>, out: &mut [f32]| {
         cache.append(layer, qkv);
@@ -99,36 +93,20 @@ pub fn forward<'s, L: Linear>(
             }
         }
     };
-    run_layers(
-        config,
-        weights,
-        state,
-        pool,
-        tokens,
-        num_cached,
-        &mut attention,
-    );
+    run_layers(config, weights, state, pool, tokens, num_cached, &mut attention);
     cache.advance(rows);
     Ok(last_logits(config, weights, state, pool, rows))
 }
 
 /// Keys and values of each head as objects with shape and strides, `[context_len, head_dim]`: sliced out of a layer as
 /// `layer[:context_len, head]`, twice for each head. Cost: some twenty small allocations a head.
-pub fn heads_of(
-    cache: &ContiguousCache,
-    num_kv_heads: usize,
-    context_len: usize,
-) -> Vec<[Layout; 2]> {
+pub fn heads_of(cache: &ContiguousCache, num_kv_heads: usize, context_len: usize) -> Vec<[Layout; 2]> {
     let (capacity, strides) = (cache.capacity(), cache.strides());
     let head_dim = strides.position.min(strides.head);
     let whole = || match cache.order() {
         CacheOrder::PositionMajor => Layout::row_major(&[capacity, num_kv_heads, head_dim]),
-        CacheOrder::HeadMajor => {
-            Layout::row_major(&[num_kv_heads, capacity, head_dim]).transpose(0, 1)
-        }
+        CacheOrder::HeadMajor => Layout::row_major(&[num_kv_heads, capacity, head_dim]).transpose(0, 1),
     };
     let object = |head| whole().slice(0, 0..context_len, 1).select(1, head);
-    (0..num_kv_heads)
-        .map(|head| [object(head), object(head)])
-        .collect()
+    (0..num_kv_heads).map(|head| [object(head), object(head)]).collect()
 }

@@ -23,30 +23,14 @@ fn a_decode_step_allocates_nothing() {
     let mut cache = ContiguousCache::new(&config.llama, 200);
     let mut state = State::new(config, 0);
     forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[..5]).unwrap();
-    forward::forward(
-        config,
-        weights,
-        &mut state,
-        &mut cache,
-        &pool,
-        &tokens[5..6],
-    )
-    .unwrap();
+    forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[5..6]).unwrap();
     let before = snapshot().allocations;
     for token in tokens[6..150].chunks(1) {
         forward::forward(config, weights, &mut state, &mut cache, &pool, token).unwrap();
     }
     // Chunks of no more rows than were seen do not either, nor does going back.
     cache.truncate(20).unwrap();
-    forward::forward(
-        config,
-        weights,
-        &mut state,
-        &mut cache,
-        &pool,
-        &tokens[20..25],
-    )
-    .unwrap();
+    forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[20..25]).unwrap();
     cache.clear();
     forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[..5]).unwrap();
     assert_eq!(snapshot().allocations - before, 0);
@@ -54,16 +38,7 @@ fn a_decode_step_allocates_nothing() {
     // The loop allocates its answer once, whatever the number of steps.
     let mut count = |steps| {
         let before = snapshot().allocations;
-        session::generate(
-            &model,
-            &mut state,
-            &mut cache,
-            &pool,
-            &tokens[..4],
-            steps,
-            &mut |_| {},
-        )
-        .unwrap();
+        session::generate(&model, &mut state, &mut cache, &pool, &tokens[..4], steps, &mut |_| {}).unwrap();
         snapshot().allocations - before
     };
     let few = count(2);
@@ -71,15 +46,7 @@ fn a_decode_step_allocates_nothing() {
 
     // A cache that grows does: keys and values of each layer, at each token.
     let mut growing = GrowingCache::new(&config.llama, Growth::Exact);
-    concat::forward(
-        config,
-        weights,
-        &mut state,
-        &mut growing,
-        &pool,
-        &tokens[..5],
-    )
-    .unwrap();
+    concat::forward(config, weights, &mut state, &mut growing, &pool, &tokens[..5]).unwrap();
     let before = snapshot().allocations;
     for token in tokens[5..25].chunks(1) {
         concat::forward(config, weights, &mut state, &mut growing, &pool, token).unwrap();

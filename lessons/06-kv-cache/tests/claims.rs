@@ -25,8 +25,7 @@ fn counted(model: &Model, cache: &mut ContiguousCache, chunks: &[&[TokenId]]) ->
     let (mut state, pool) = (state(model), Pool::new(2));
     let count = |chunk: &&[TokenId]| {
         let (config, weights) = (&model.config, &model.weights);
-        let pass =
-            || forward::forward(config, weights, &mut state, cache, &pool, chunk).map(|_| ());
+        let pass = || forward::forward(config, weights, &mut state, cache, &pool, chunk).map(|_| ());
         let (result, counted) = ledger::measure(pass);
         result.unwrap();
         counted
@@ -89,17 +88,9 @@ fn projections_of_a_decoded_token_do_not_grow() {
     let mut cache = ContiguousCache::new(llama, 60);
     let chunks: Vec<&[TokenId]> = text.chunks(1).collect();
     let steps = counted(&model, &mut cache, &chunks);
-    let attention =
-        |context_len: usize| 2 * (llama.num_layers * llama.q_size() * context_len) as u64;
+    let attention = |context_len: usize| 2 * (llama.num_layers * llama.q_size() * context_len) as u64;
     let projections = of_chunk(llama, 0, 1).linear_multiply_adds;
-    let kept = kv_bytes(
-        llama.num_layers,
-        llama.num_kv_heads,
-        llama.head_dim,
-        1,
-        1,
-        4,
-    );
+    let kept = kv_bytes(llama.num_layers, llama.num_kv_heads, llama.head_dim, 1, 1, 4);
     for (position, step) in steps.iter().enumerate() {
         let linear = step.multiply_adds - attention(position + 1);
         assert_eq!(linear, projections, "position {position}");
@@ -117,11 +108,7 @@ fn counted_multiply_adds_equal_the_formula() {
         for (num_cached, rows) in [(0, 1), (1, 1), (0, 48), (5, 7), (40, 8), (47, 1)] {
             cache.clear();
             let chunks = [&text[..num_cached], &text[num_cached..num_cached + rows]];
-            let chunks = if num_cached == 0 {
-                &chunks[1..]
-            } else {
-                &chunks
-            };
+            let chunks = if num_cached == 0 { &chunks[1..] } else { &chunks };
             let step = counted(&model, &mut cache, chunks).pop().unwrap();
             let work = of_chunk(llama, num_cached, rows);
             assert_eq!(
@@ -138,11 +125,7 @@ fn counted_multiply_adds_equal_the_formula() {
 #[test]
 fn chunks_of_a_text_share_its_pairs_out() {
     assert_eq!(
-        (
-            visible_pairs(0, 3),
-            visible_pairs(3, 2),
-            visible_pairs(0, 5)
-        ),
+        (visible_pairs(0, 3), visible_pairs(3, 2), visible_pairs(0, 5)),
         (6, 9, 15)
     );
 }
@@ -156,14 +139,7 @@ fn only_growing_caches_copy_what_they_hold() {
     let (model, pool) = (small(), Pool::new(1));
     let llama = &model.config.llama;
     let text = tokens(&model, PROMPT + NEW);
-    let position = kv_bytes(
-        llama.num_layers,
-        llama.num_kv_heads,
-        llama.head_dim,
-        1,
-        1,
-        4,
-    );
+    let position = kv_bytes(llama.num_layers, llama.num_kv_heads, llama.head_dim, 1, 1, 4);
     let copied = |growth| {
         let mut cache = GrowingCache::new(llama, growth);
         let mut state = state(&model);
@@ -175,10 +151,7 @@ fn only_growing_caches_copy_what_they_hold() {
                 concat::forward(config, weights, &mut state, &mut cache, &pool, token).unwrap();
             }
         });
-        assert_eq!(
-            counted.get("kv_bytes_written"),
-            (PROMPT + NEW) as u64 * position
-        );
+        assert_eq!(counted.get("kv_bytes_written"), (PROMPT + NEW) as u64 * position);
         counted.get("kv_bytes_copied")
     };
     // Token i finds PROMPT + i positions and copies them all.
@@ -199,24 +172,11 @@ fn a_view_copies_nothing() {
     let (model, pool) = (small(), Pool::new(1));
     let llama = &model.config.llama;
     let text = tokens(&model, 12);
-    for (showing, copied_positions) in [
-        (Showing::Index, 0),
-        (Showing::Objects, 0),
-        (Showing::Copies, 12),
-    ] {
+    for (showing, copied_positions) in [(Showing::Index, 0), (Showing::Objects, 0), (Showing::Copies, 12)] {
         let mut cache = ContiguousCache::new(llama, 20);
         let mut state = state(&model);
         let (config, weights) = (&model.config, &model.weights);
-        views::forward(
-            config,
-            weights,
-            &mut state,
-            &mut cache,
-            &pool,
-            &text[..11],
-            showing,
-        )
-        .unwrap();
+        views::forward(config, weights, &mut state, &mut cache, &pool, &text[..11], showing).unwrap();
         let (_, counted) = ledger::measure(|| {
             let (state, cache) = (&mut state, &mut cache);
             views::forward(config, weights, state, cache, &pool, &text[11..], showing)
@@ -247,11 +207,7 @@ fn the_second_order_reads_a_head_in_sequence() {
         for head in 0..heads {
             assert_eq!(read(CacheOrder::HeadMajor, head), (lines, 1));
             let (found, runs) = read(CacheOrder::PositionMajor, head);
-            assert_eq!(
-                (found, runs),
-                (lines, positions as u64),
-                "{heads} heads of {head_dim}"
-            );
+            assert_eq!((found, runs), (lines, positions as u64), "{heads} heads of {head_dim}");
         }
     }
 }
@@ -269,19 +225,13 @@ fn a_mask_pays_for_the_whole_capacity() {
         let mut state = state(&model);
         let (config, weights) = (&model.config, &model.weights);
         let mut step = |tokens: &[TokenId]| {
-            let pass = || {
-                masked::forward(config, weights, &mut state, &mut cache, &pool, tokens).map(|_| ())
-            };
+            let pass = || masked::forward(config, weights, &mut state, &mut cache, &pool, tokens).map(|_| ());
             let (result, counted) = ledger::measure(pass);
             result.unwrap();
             counted.multiply_adds
         };
         step(&text[..7]);
-        assert_eq!(
-            step(&text[7..]),
-            linear + attention(capacity),
-            "capacity {capacity}"
-        );
+        assert_eq!(step(&text[7..]), linear + attention(capacity), "capacity {capacity}");
     }
     assert_eq!(of_chunk(llama, 7, 1).multiply_adds(), linear + attention(8));
 }

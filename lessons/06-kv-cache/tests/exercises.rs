@@ -72,26 +72,13 @@ mod ex_06_7_what_is_kept {
     /// The last of three rows attends to all. Each row is `[query, key, value]`.
     fn last_row(rows: &[[f32; 3 * HEAD_DIM]; 3]) -> [f32; HEAD_DIM] {
         let part = |part: usize| -> Vec<f32> {
-            let numbers = rows
-                .iter()
-                .flat_map(|row| &row[part * HEAD_DIM..][..HEAD_DIM]);
+            let numbers = rows.iter().flat_map(|row| &row[part * HEAD_DIM..][..HEAD_DIM]);
             numbers.copied().collect()
         };
         let (q, k, v) = (part(0), part(1), part(2));
         let (mut scores, mut out) = ([0.0; 3], [0.0; HEAD_DIM]);
         let q = &q[2 * HEAD_DIM..];
-        attend_row(
-            q,
-            &k,
-            &v,
-            HEAD_DIM,
-            3,
-            1,
-            1,
-            HEAD_DIM,
-            &mut scores,
-            &mut out,
-        );
+        attend_row(q, &k, &v, HEAD_DIM, 3, 1, 1, HEAD_DIM, &mut scores, &mut out);
         out
     }
 
@@ -257,11 +244,7 @@ mod ex_06_1_memory {
 
     #[test]
     fn no_position_takes_no_memory() {
-        expect(
-            "kv_bytes(32, 32, 128, 0, 1, 2)",
-            kv_bytes(32, 32, 128, 0, 1, 2),
-            0,
-        );
+        expect("kv_bytes(32, 32, 128, 0, 1, 2)", kv_bytes(32, 32, 128, 0, 1, 2), 0);
     }
 }
 
@@ -357,10 +340,7 @@ mod ex_06_2_append {
         const HEAD_DIM: usize = 3;
         let width = (4 + 2 * 2) * HEAD_DIM;
         let qkv: Vec<f32> = (0..2 * width).map(|i| i as f32).collect();
-        let strides = Strides {
-            position: 5,
-            head: 40,
-        };
+        let strides = Strides { position: 5, head: 40 };
         let (mut k, mut v) = (vec![OLD; 80], vec![OLD; 80]);
         append_rows(&qkv, 4, 2, HEAD_DIM, 3, strides, &mut k, &mut v);
         for (row, head, number) in [(0, 0, 0), (0, 1, 2), (1, 0, 1), (1, 1, 2)] {
@@ -368,19 +348,13 @@ mod ex_06_2_append {
             let key = row * width + (4 + head) * HEAD_DIM + number;
             let value = key + 2 * HEAD_DIM;
             expect(
-                &format!(
-                    "row {row}, key head {head}, number {number}: key and value at place {place}"
-                ),
+                &format!("row {row}, key head {head}, number {number}: key and value at place {place}"),
                 [k[place], v[place]],
                 [key as f32, value as f32],
             );
         }
         let written = k.iter().filter(|x| **x != OLD).count();
-        expect(
-            "numbers written to k: 2 rows of 2 heads of 3",
-            written,
-            12usize,
-        );
+        expect("numbers written to k: 2 rows of 2 heads of 3", written, 12usize);
     }
 }
 
@@ -395,10 +369,7 @@ mod ex_06_3_offset_mask {
         expect(
             &format!("row {row} of a chunk that comes after {num_cached} positions"),
             row_place(num_cached, row),
-            RowPlace {
-                position,
-                context_len,
-            },
+            RowPlace { position, context_len },
         );
     }
 
@@ -436,16 +407,8 @@ mod ex_06_3_offset_mask {
     /// The rotary embedding turns by the position in the text. Keys in the cache were turned by theirs.
     #[test]
     fn positions_go_on_where_the_cache_ends() {
-        expect(
-            "row 0 after 4 positions: position",
-            row_place(4, 0).position,
-            4usize,
-        );
-        expect(
-            "row 2 after 4 positions: position",
-            row_place(4, 2).position,
-            6usize,
-        );
+        expect("row 0 after 4 positions: position", row_place(4, 0).position, 4usize);
+        expect("row 2 after 4 positions: position", row_place(4, 2).position, 6usize);
     }
 
     /// However a text is cut, each of its positions is the same row with the same view.
@@ -531,11 +494,7 @@ mod ex_06_4_prefill_decode {
     #[test]
     fn the_prompt_is_shown_once_and_whole() {
         let shown = count(&[5, 6, 7], &limits(1)).shown;
-        expect(
-            "prompt [5, 6, 7], one new token: the calls",
-            shown,
-            vec![vec![5, 6, 7]],
-        );
+        expect("prompt [5, 6, 7], one new token: the calls", shown, vec![vec![5, 6, 7]]);
     }
 
     /// The model keeps what it was shown. Shown the whole text again, it would keep it twice, and compute it twice.
@@ -557,11 +516,7 @@ mod ex_06_4_prefill_decode {
             ..limits(8)
         };
         let rows: usize = count(&[1; 16], &limits).shown.iter().map(Vec::len).sum();
-        expect(
-            "prompt of 16, 8 new tokens: rows computed",
-            rows,
-            16usize + 8 - 1,
-        );
+        expect("prompt of 16, 8 new tokens: rows computed", rows, 16usize + 8 - 1);
     }
 
     #[test]
@@ -573,11 +528,7 @@ mod ex_06_4_prefill_decode {
             &generation.tokens,
             &ids(&[2, 3, 4]),
         );
-        expect(
-            "prompt [5, 6]: prompt_tokens",
-            generation.prompt_tokens,
-            2usize,
-        );
+        expect("prompt [5, 6]: prompt_tokens", generation.prompt_tokens, 2usize);
         expect(
             "three tokens were asked for and came: why it ended",
             generation.finish_reason,
@@ -601,11 +552,7 @@ mod ex_06_4_prefill_decode {
     #[test]
     fn zero_tokens_compute_nothing() {
         let run = count(&[1], &limits(0));
-        expect(
-            "zero new tokens: calls of the model",
-            run.shown.len(),
-            0usize,
-        );
+        expect("zero new tokens: calls of the model", run.shown.len(), 0usize);
         expect(
             "zero new tokens: answer and reason",
             (&run.generation().tokens, run.generation().finish_reason),
@@ -691,9 +638,7 @@ mod ex_06_5_chunk_mask {
     #[track_caller]
     fn check(num_cached: usize, num_rows: usize, capacity: usize, expected: &[&str]) {
         expect(
-            &format!(
-                "the mask of {num_rows} rows after {num_cached} of {capacity} positions (x: seen)"
-            ),
+            &format!("the mask of {num_rows} rows after {num_cached} of {capacity} positions (x: seen)"),
             picture(num_cached, num_rows, capacity),
             expected,
         );
@@ -756,21 +701,12 @@ mod whole {
         model.config.eos_token_ids.clear();
         let pool = Pool::new(2);
         let mut state = State::new(&model.config, 0);
-        let ids =
-            |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
+        let ids = |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
         for case in &golden.cases {
             let (prompt, new_tokens) = (ids(&case.prompt_tokens), case.greedy_tokens.len());
             let mut cache = cache_for(&model, prompt.len(), new_tokens);
-            let timed = session::generate(
-                &model,
-                &mut state,
-                &mut cache,
-                &pool,
-                &prompt,
-                new_tokens,
-                &mut |_| {},
-            )
-            .unwrap();
+            let timed =
+                session::generate(&model, &mut state, &mut cache, &pool, &prompt, new_tokens, &mut |_| {}).unwrap();
             assert_eq!(
                 timed.generation.tokens,
                 ids(&case.greedy_tokens),

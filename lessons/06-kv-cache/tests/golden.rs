@@ -47,23 +47,9 @@ fn check(model: &Model, golden: &Golden) {
         let new_tokens = case.greedy_tokens.len();
         let mut cache = cache_for(model, tokens.len(), new_tokens);
         let mut state = State::new(&model.config, 0);
-        let answer = session::generate(
-            model,
-            &mut state,
-            &mut cache,
-            &pool,
-            &tokens,
-            new_tokens,
-            &mut |_| {},
-        );
+        let answer = session::generate(model, &mut state, &mut cache, &pool, &tokens, new_tokens, &mut |_| {});
         let found = answer.unwrap().generation.tokens;
-        assert_eq!(
-            found,
-            ids(&case.greedy_tokens),
-            "{} {}",
-            golden.model,
-            case.name
-        );
+        assert_eq!(found, ids(&case.greedy_tokens), "{} {}", golden.model, case.name);
     }
 }
 

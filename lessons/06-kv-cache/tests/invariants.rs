@@ -51,11 +51,7 @@ fn row(config: &LlamaConfig, layer: usize, position: usize, version: usize) -> V
 }
 
 /// Reads all that the cache holds back through views and compares it with what was written.
-fn check_content(
-    config: &LlamaConfig,
-    cache: &ContiguousCache,
-    versions: &[usize],
-) -> Result<(), TestCaseError> {
+fn check_content(config: &LlamaConfig, cache: &ContiguousCache, versions: &[usize]) -> Result<(), TestCaseError> {
     prop_assert_eq!(cache.len(), versions.len());
     for layer in 0..config.num_layers {
         for kv_head in 0..config.num_kv_heads {
@@ -65,14 +61,8 @@ fn check_content(
                 let key = config.q_size() + kv_head * config.head_dim;
                 let value = key + config.kv_size();
                 let place = position * seen.kv_stride;
-                prop_assert_eq!(
-                    &seen.k[place..][..config.head_dim],
-                    &row[key..][..config.head_dim]
-                );
-                prop_assert_eq!(
-                    &seen.v[place..][..config.head_dim],
-                    &row[value..][..config.head_dim]
-                );
+                prop_assert_eq!(&seen.k[place..][..config.head_dim], &row[key..][..config.head_dim]);
+                prop_assert_eq!(&seen.v[place..][..config.head_dim], &row[value..][..config.head_dim]);
             }
         }
     }
@@ -188,10 +178,7 @@ fn below_two_tokens_there_is_no_time_per_token() {
     let mut timings = Timings::default();
     assert_eq!((timings.ttft, timings.tpot()), (None, None));
     timings.token_at(Duration::from_millis(3));
-    assert_eq!(
-        (timings.ttft, timings.tpot()),
-        (Some(Duration::from_millis(3)), None)
-    );
+    assert_eq!((timings.ttft, timings.tpot()), (Some(Duration::from_millis(3)), None));
 }
 
 /// A call that is refused leaves the cache as it was: what follows gives the bits that it would have given.
@@ -248,30 +235,14 @@ fn a_full_cache_ends_an_answer_with_a_reason() {
     let mut state = State::new(&model.config, 0);
     let mut answer = |capacity: usize| {
         let mut cache = ContiguousCache::new(&model.config.llama, capacity);
-        let timed = session::generate(
-            &model,
-            &mut state,
-            &mut cache,
-            &pool,
-            &prompt,
-            20,
-            &mut |_| {},
-        )
-        .unwrap();
+        let timed = session::generate(&model, &mut state, &mut cache, &pool, &prompt, 20, &mut |_| {}).unwrap();
         (timed.generation, cache.len())
     };
     let (whole, _) = answer(24);
-    assert_eq!(
-        (whole.tokens.len(), whole.finish_reason),
-        (20, FinishReason::Length)
-    );
+    assert_eq!((whole.tokens.len(), whole.finish_reason), (20, FinishReason::Length));
     for capacity in [5, 6, 12, 23] {
         let (cut, held) = answer(capacity);
         assert_eq!((held, cut.finish_reason), (capacity, FinishReason::Context));
-        assert_eq!(
-            cut.tokens,
-            whole.tokens[..capacity + 1 - 5],
-            "capacity {capacity}"
-        );
+        assert_eq!(cut.tokens, whole.tokens[..capacity + 1 - 5], "capacity {capacity}");
     }
 }

@@ -24,15 +24,7 @@ fn errors_say_what_was_expected_and_what_to_do() {
     let mut pass = |capacity: usize, first: usize, then: &[TokenId]| {
         let (config, weights) = (&model.config, &model.weights);
         let mut cache = ContiguousCache::new(&config.llama, capacity);
-        forward::forward(
-            config,
-            weights,
-            &mut state,
-            &mut cache,
-            &pool,
-            &text[..first],
-        )
-        .unwrap();
+        forward::forward(config, weights, &mut state, &mut cache, &pool, &text[..first]).unwrap();
         forward::forward(config, weights, &mut state, &mut cache, &pool, then)
             .map(|_| ())
             .unwrap_err()
@@ -41,24 +33,12 @@ fn errors_say_what_was_expected_and_what_to_do() {
     note("one token too many", pass(8, 8, &text[..1]));
     note("positions that the model has not", pass(20, 8, &text[..3]));
     note("no token", pass(8, 5, &[]));
-    note(
-        "a token without an embedding",
-        pass(8, 5, &[TokenId(1), TokenId(320)]),
-    );
+    note("a token without an embedding", pass(8, 5, &[TokenId(1), TokenId(320)]));
     let mut cache = ContiguousCache::new(&model.config.llama, 8);
     note("a cut beyond what is held", cache.truncate(3).unwrap_err());
     let mut answer = |prompt: &[TokenId]| {
         let mut state = State::new(&model.config, 0);
-        session::generate(
-            &model,
-            &mut state,
-            &mut cache,
-            &pool,
-            prompt,
-            3,
-            &mut |_| {},
-        )
-        .unwrap_err()
+        session::generate(&model, &mut state, &mut cache, &pool, prompt, 3, &mut |_| {}).unwrap_err()
     };
     note("an empty prompt", answer(&[]));
     note("a prompt that the cache can not hold", answer(&text[..10]));

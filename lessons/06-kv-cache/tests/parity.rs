@@ -3,9 +3,7 @@
 
 mod common;
 
-use common::{
-    all_fixtures, chunks, fixture, in_chunks, last_row, lesson05, small, stories, tokens,
-};
+use common::{all_fixtures, chunks, fixture, in_chunks, last_row, lesson05, small, stories, tokens};
 use generation::{Model, State};
 use kv_cache::concat::{GrowingCache, Growth};
 use kv_cache::views::Showing;
@@ -38,11 +36,7 @@ fn a_prompt_of_every_length_gives_the_logits_of_lesson_05() {
             for len in 1..=LONGEST {
                 cache.clear();
                 let last = last_row(&model, &pool, &mut cache, &[&text[..len]]);
-                assert!(
-                    last == expected[len - 1],
-                    "{}: {len} tokens, {order:?}",
-                    model.name
-                );
+                assert!(last == expected[len - 1], "{}: {len} tokens, {order:?}", model.name);
             }
         }
     }
@@ -95,25 +89,13 @@ fn a_second_chunk_attends_to_the_cached_prefix() {
     let expected = lesson05(&model, &pool, &text);
     for lengths in [[7, 0], [3, 4], [4, 3], [6, 1]] {
         let lengths: Vec<usize> = lengths.into_iter().filter(|len| *len > 0).collect();
-        let found = in_chunks(
-            &model,
-            &pool,
-            CacheOrder::default(),
-            &text,
-            &chunks(&lengths),
-        );
+        let found = in_chunks(&model, &pool, CacheOrder::default(), &text, &chunks(&lengths));
         same(&model, &format!("chunks of {lengths:?}"), &found, &expected);
     }
     // The row does see the prefix: with another first token its logits are others.
     let mut other = text.clone();
     other[0] = TokenId(other[0].0 + 1);
-    let found = in_chunks(
-        &model,
-        &pool,
-        CacheOrder::default(),
-        &other,
-        &chunks(&[3, 4]),
-    );
+    let found = in_chunks(&model, &pool, CacheOrder::default(), &other, &chunks(&[3, 4]));
     assert_ne!(found[6], expected[6], "the second chunk ignores the first");
 }
 
@@ -126,12 +108,7 @@ fn the_number_of_threads_changes_no_bit() {
             let pool = Pool::new(threads);
             for order in CacheOrder::ALL {
                 let found = in_chunks(&model, &pool, order, &text, &chunks(&[17, 1, 1, 9, 12]));
-                same(
-                    &model,
-                    &format!("{threads} threads, {order:?}"),
-                    &found,
-                    &expected,
-                );
+                same(&model, &format!("{threads} threads, {order:?}"), &found, &expected);
             }
         }
     }
@@ -222,12 +199,7 @@ fn same_answer(model: &Model, pool: &Pool, prompt: &[TokenId], max_new_tokens: u
     )
     .unwrap();
     let name = &model.name;
-    assert_eq!(
-        timed.generation,
-        expected,
-        "{name}: prompt of {}",
-        prompt.len()
-    );
+    assert_eq!(timed.generation, expected, "{name}: prompt of {}", prompt.len());
     assert_eq!(streamed, expected.tokens, "{name}: what was streamed");
     assert_eq!(timed.timings.new_tokens, expected.tokens.len(), "{name}");
 }
@@ -264,9 +236,7 @@ fn stories_are_told_as_in_lesson_05() {
     // What this model would say first, made the end of its text: both loops stop without a token.
     let prompt = model.encode_prompt("Once upon a time").unwrap();
     let mut state = State::new(&model.config, 0);
-    let answer = model
-        .generate(&mut state, &pool, &prompt, 3, &mut |_| {})
-        .unwrap();
+    let answer = model.generate(&mut state, &pool, &prompt, 3, &mut |_| {}).unwrap();
     for ends_at in 0..3 {
         model.config.eos_token_ids = vec![answer.tokens[ends_at]];
         same_answer(&model, &pool, &prompt, 10);
@@ -298,11 +268,7 @@ fn the_edges_of_the_context_are_those_of_lesson_05() {
 #[test]
 fn the_experiments_give_the_bits_of_the_cache() {
     let pool = Pool::new(2);
-    for model in [
-        small(),
-        fixture("all-kv-untied-f32"),
-        fixture("linear-rope-tied-f32"),
-    ] {
+    for model in [small(), fixture("all-kv-untied-f32"), fixture("linear-rope-tied-f32")] {
         let text = tokens(&model, 21);
         let expected = lesson05(&model, &pool, &text);
         let (config, weights) = (&model.config, &model.weights);
@@ -313,10 +279,7 @@ fn the_experiments_give_the_bits_of_the_cache() {
             for piece in &pieces {
                 let new = &text[piece.clone()];
                 let last = concat::forward(config, weights, &mut state, &mut cache, &pool, new);
-                assert!(
-                    last.unwrap() == expected[piece.end - 1],
-                    "{growth:?}: {piece:?}"
-                );
+                assert!(last.unwrap() == expected[piece.end - 1], "{growth:?}: {piece:?}");
             }
         }
         for order in CacheOrder::ALL {
@@ -336,10 +299,7 @@ fn the_experiments_give_the_bits_of_the_cache() {
             for piece in &pieces {
                 let new = &text[piece.clone()];
                 let last = masked::forward(config, weights, &mut state, &mut cache, &pool, new);
-                assert!(
-                    last.unwrap() == expected[piece.end - 1],
-                    "masked, {order:?}: {piece:?}"
-                );
+                assert!(last.unwrap() == expected[piece.end - 1], "masked, {order:?}: {piece:?}");
             }
         }
     }

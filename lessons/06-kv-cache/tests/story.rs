@@ -6,12 +6,7 @@ use std::process::Command;
 
 fn lesson06(model: &str, args: &[&str]) -> std::process::Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lesson06"));
-    command.args([
-        "--model",
-        fixtures::model(model).to_str().unwrap(),
-        "--threads",
-        "2",
-    ]);
+    command.args(["--model", fixtures::model(model).to_str().unwrap(), "--threads", "2"]);
     command.args(args).output().expect("the lesson starts")
 }
 
@@ -27,13 +22,8 @@ fn fixed_parts(story: &str) -> String {
     let mut until: Option<fn(&str) -> bool> = None;
     for line in story.lines() {
         let words = line.trim();
-        let is_step = line.contains("──")
-            && words
-                .split(" ")
-                .next()
-                .is_some_and(|n| n.parse::<usize>().is_ok());
-        if is_step || words.starts_with("? ") || TABLES.iter().any(|table| words.starts_with(table))
-        {
+        let is_step = line.contains("──") && words.split(" ").next().is_some_and(|n| n.parse::<usize>().is_ok());
+        if is_step || words.starts_with("? ") || TABLES.iter().any(|table| words.starts_with(table)) {
             until = Some(match words.starts_with("? ") {
                 true => |line| line.is_empty() || line.starts_with('→'),
                 false => |line| line.is_empty() || line.contains(":  "),
@@ -58,10 +48,7 @@ fn fixed_parts(story: &str) -> String {
 fn the_story_is_told_step_by_step() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let output = lesson06(
-        "some-kv-tied-bf16",
-        &["--no-pause", "--tokens", "24", "--out", out],
-    );
+    let output = lesson06("some-kv-tied-bf16", &["--no-pause", "--tokens", "24", "--out", out]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     insta::assert_snapshot!(fixed_parts(&text(&output.stdout)));
     let widest = text(&output.stdout).lines().map(lab::term::width).max();
@@ -86,10 +73,7 @@ fn the_story_is_told_step_by_step() {
     let tokens = races.iter().find(|race| race["id"] == "tokens").unwrap();
     assert_eq!(tokens["baseline"], "naive, lesson 05");
     for chart in ["tokens", "two-times", "concat", "order"] {
-        assert!(
-            folder.path().join(format!("{chart}.svg")).is_file(),
-            "{chart}"
-        );
+        assert!(folder.path().join(format!("{chart}.svg")).is_file(), "{chart}");
     }
 }
 
@@ -136,17 +120,11 @@ fn zero_tokens_are_an_empty_answer() {
 fn mistakes_are_one_line_on_stderr() {
     for (args, advice) in [
         (&["generate"][..], "give one with --prompt"),
-        (
-            &["generate", "--prompt", ""],
-            "give some text with --prompt",
-        ),
+        (&["generate", "--prompt", ""], "give some text with --prompt"),
         (&["generate", "--prompt", "x", "--chat"], "leave --chat out"),
     ] {
         let output = lesson06("all-kv-untied-f32", args);
-        assert_eq!(
-            (output.status.code(), text(&output.stdout)),
-            (Some(1), String::new())
-        );
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
         let message = text(&output.stderr);
         assert!(
             message.starts_with("error: ") && message.lines().count() == 1,

@@ -154,12 +154,7 @@ pub fn record() -> anyhow::Result<Trace> {
 /// Draws the prompts of a queue.
 fn queue(name: &str, label: &str, prompt: Distribution) -> Queue {
     let new = Distribution::Equal(1);
-    let drawn = arrivals(
-        SEED,
-        REQUESTS,
-        &Lengths::Independent { prompt, new },
-        &Pace::AtOnce,
-    );
+    let drawn = arrivals(SEED, REQUESTS, &Lengths::Independent { prompt, new }, &Pace::AtOnce);
     Queue {
         name: name.into(),
         label: label.into(),
@@ -195,10 +190,7 @@ impl Recorder {
             }
             let sums = Cells {
                 useful: queue.lengths.iter().sum::<usize>() as u64,
-                computed: batches
-                    .iter()
-                    .map(|b: &Batch| (b.requests * b.width) as u64)
-                    .sum(),
+                computed: batches.iter().map(|b: &Batch| (b.requests * b.width) as u64).sum(),
             };
             ensure!(
                 sums == cells(&queue.lengths, size, &lesson_rule(rule)),
@@ -266,17 +258,11 @@ impl Recorder {
     }
 
     /// Runs a pass with the ledger open.
-    fn compute(
-        &self,
-        state: &mut BatchState,
-        batch: &PaddedBatch,
-        work: &Work,
-    ) -> anyhow::Result<()> {
+    fn compute(&self, state: &mut BatchState, batch: &PaddedBatch, work: &Work) -> anyhow::Result<()> {
         let (config, weights) = (&self.model.config, &self.model.weights);
         let caches = &mut state.caches[..batch.batch_size()];
-        let (done, counted) = ledger::measure(|| {
-            forward(config, weights, &mut state.state, caches, &self.pool, batch).map(|_| ())
-        });
+        let (done, counted) =
+            ledger::measure(|| forward(config, weights, &mut state.state, caches, &self.pool, batch).map(|_| ()));
         done.context("a pass over the batch")?;
         ensure!(
             counted.multiply_adds == work.multiply_adds(),

@@ -79,11 +79,7 @@ impl PaddedBatch {
     /// # Errors
     /// No prompt at all, an empty prompt, one that is longer than the model's context or than a fixed width, a token outside the
     /// vocabulary.
-    pub fn prefill(
-        config: &LlamaConfig,
-        prompts: &[&[TokenId]],
-        rule: Pad,
-    ) -> Result<PaddedBatch, BatchError> {
+    pub fn prefill(config: &LlamaConfig, prompts: &[&[TokenId]], rule: Pad) -> Result<PaddedBatch, BatchError> {
         check_prompts(config, prompts)?;
         let longest = prompts.iter().map(|prompt| prompt.len()).max();
         let longest = longest.ok_or(BatchError::EmptyBatch)?;
@@ -95,14 +91,7 @@ impl PaddedBatch {
             Width::Exactly(width) => width,
         };
         let mut batch = PaddedBatch::of_padding(prompts.len(), width);
-        pad(
-            prompts,
-            width,
-            rule.side,
-            FILLER,
-            &mut batch.tokens,
-            &mut batch.spans,
-        );
+        pad(prompts, width, rule.side, FILLER, &mut batch.tokens, &mut batch.spans);
         batch.mark(&vec![0; prompts.len()]);
         Ok(batch)
     }
@@ -144,13 +133,7 @@ impl PaddedBatch {
     /// Positions and mask, from the spans.
     fn mark(&mut self, cached: &[usize]) {
         positions(&self.spans, self.width, cached, &mut self.positions);
-        mask(
-            &self.spans,
-            self.width,
-            cached,
-            &mut self.stored,
-            &mut self.context_len,
-        );
+        mask(&self.spans, self.width, cached, &mut self.stored, &mut self.context_len);
     }
 
     /// Sequences: rows of the rectangle.
@@ -215,12 +198,10 @@ fn check_prompts(config: &LlamaConfig, prompts: &[&[TokenId]]) -> Result<(), Bat
     for (index, prompt) in prompts.iter().enumerate() {
         let checked = match prompt.len() {
             0 => Err(GenerateError::EmptyPrompt),
-            prompt_tokens if prompt_tokens > config.max_seq_len => {
-                Err(GenerateError::PromptTooLong {
-                    prompt_tokens,
-                    max_seq_len: config.max_seq_len,
-                })
-            }
+            prompt_tokens if prompt_tokens > config.max_seq_len => Err(GenerateError::PromptTooLong {
+                prompt_tokens,
+                max_seq_len: config.max_seq_len,
+            }),
             _ => check_tokens(config, prompt),
         };
         checked.map_err(|mistake| BatchError::Prompt { index, mistake })?;

@@ -18,9 +18,7 @@ use crate::rules::Bucket;
 pub fn into_buckets(lengths: &[usize], percents: &[f64]) -> Vec<Bucket> {
     // ANCHOR: ex_07_3
     let borders = percents.iter().chain(&[100.0]);
-    let mut borders: Vec<usize> = borders
-        .filter_map(|percent| percentile(lengths, *percent))
-        .collect();
+    let mut borders: Vec<usize> = borders.filter_map(|percent| percentile(lengths, *percent)).collect();
     borders.sort_unstable();
     borders.dedup();
     let mut buckets: Vec<Bucket> = borders

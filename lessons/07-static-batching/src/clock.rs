@@ -56,9 +56,7 @@ pub struct WallClock {
 impl WallClock {
     /// A clock that starts now.
     pub fn start() -> WallClock {
-        WallClock {
-            start: Instant::now(),
-        }
+        WallClock { start: Instant::now() }
     }
 }
 

@@ -7,9 +7,7 @@ use kv_cache::CacheError;
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// There is no prompt at all.
-    #[error(
-        "the batch is empty: expected at least one prompt; where nobody waits there is nothing to compute"
-    )]
+    #[error("the batch is empty: expected at least one prompt; where nobody waits there is nothing to compute")]
     EmptyBatch,
     /// One of the prompts can not be used, and nothing of the batch was computed; or its row gave logits that are no numbers, and the batch was
     /// given up.
@@ -21,9 +19,7 @@ pub enum BatchError {
         mistake: GenerateError,
     },
     /// The fixed width is too small.
-    #[error(
-        "the batch is {width} cells wide, expected at least {longest}, its longest prompt; choose a wider bucket"
-    )]
+    #[error("the batch is {width} cells wide, expected at least {longest}, its longest prompt; choose a wider bucket")]
     TooNarrow {
         /// The width asked for.
         width: usize,
@@ -31,9 +27,7 @@ pub enum BatchError {
         longest: usize,
     },
     /// Not as many limits as prompts.
-    #[error(
-        "{limits} limits for {prompts} prompts: expected one number of new tokens for each prompt"
-    )]
+    #[error("{limits} limits for {prompts} prompts: expected one number of new tokens for each prompt")]
     LimitsDoNotMatch {
         /// Prompts given.
         prompts: usize,

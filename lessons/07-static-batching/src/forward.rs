@@ -69,11 +69,7 @@ pub fn forward<'s, L: Linear>(
 }
 
 /// Everything that can be refused is refused before the first layer begins.
-fn check_room(
-    config: &LlamaConfig,
-    caches: &[ContiguousCache],
-    batch: &PaddedBatch,
-) -> Result<(), CacheError> {
+fn check_room(config: &LlamaConfig, caches: &[ContiguousCache], batch: &PaddedBatch) -> Result<(), CacheError> {
     for (cache, cells) in caches.iter().zip(batch.stored()) {
         let first = batch.context_len().get(cells.start);
         assert!(
@@ -94,13 +90,7 @@ fn check_room(
 }
 
 /// Room for this batch and for every step that follows it with these caches.
-fn reserve(
-    config: &ModelConfig,
-    state: &mut State,
-    caches: &[ContiguousCache],
-    pool: &Pool,
-    batch: &PaddedBatch,
-) {
+fn reserve(config: &ModelConfig, state: &mut State, caches: &[ContiguousCache], pool: &Pool, batch: &PaddedBatch) {
     let capacity = caches.iter().map(ContiguousCache::capacity).max();
     let positions = capacity.unwrap_or(0).min(config.llama.max_seq_len);
     state.reserve(config, batch.cells());

@@ -80,13 +80,7 @@ pub fn positions(spans: &[Span], width: usize, cached: &[usize], out: &mut [Opti
 ///
 /// # Panics
 /// If a shape does not fit.
-pub fn mask(
-    spans: &[Span],
-    width: usize,
-    cached: &[usize],
-    stored: &mut [Range<usize>],
-    context_len: &mut [usize],
-) {
+pub fn mask(spans: &[Span], width: usize, cached: &[usize], stored: &mut [Range<usize>], context_len: &mut [usize]) {
     assert!(cached.len() == spans.len() && stored.len() == spans.len());
     assert_eq!(context_len.len(), spans.len() * width);
     // ANCHOR: ex_07_5

@@ -24,11 +24,7 @@ mod tests {
 
     #[track_caller]
     fn check(samples: &[u32], percent: f64, expected: Option<u32>) {
-        assert_eq!(
-            percentile(samples, percent),
-            expected,
-            "P{percent} of {samples:?}"
-        );
+        assert_eq!(percentile(samples, percent), expected, "P{percent} of {samples:?}");
     }
 
     #[test]

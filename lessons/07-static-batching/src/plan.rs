@@ -108,10 +108,7 @@ pub fn static_plan(requests: &[StepRequest], max_batch: usize) -> Plan {
 fn add_batch(plan: &mut Plan, requests: &[StepRequest], ids: std::ops::Range<usize>, start: u64) {
     let batch = &requests[ids.clone()];
     let longest = |length: fn(&StepRequest) -> usize| batch.iter().map(length).max().unwrap_or(0);
-    let (width, steps) = (
-        longest(|r| r.prompt_tokens),
-        longest(|r| r.new_tokens) as u64,
-    );
+    let (width, steps) = (longest(|r| r.prompt_tokens), longest(|r| r.new_tokens) as u64);
     for request in batch {
         plan.outcomes.push(Outcome {
             batch: plan.batches.len(),
@@ -174,9 +171,6 @@ mod tests {
     #[test]
     fn an_answer_of_no_tokens_takes_no_step() {
         let plan = static_plan(&answers(&[0, 0]), 2);
-        assert_eq!(
-            (plan.end, plan.rows_computed, plan.useful_share()),
-            (0, 0, 1.0)
-        );
+        assert_eq!((plan.end, plan.rows_computed, plan.useful_share()), (0, 0, 1.0));
     }
 }

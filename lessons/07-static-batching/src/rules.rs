@@ -94,11 +94,7 @@ pub fn cells(lengths: &[usize], max_batch: usize, rule: &Rule) -> Cells {
 }
 
 fn lengths_of(bucket: &Bucket, lengths: &[usize]) -> Vec<usize> {
-    bucket
-        .prompts
-        .iter()
-        .map(|prompt| lengths[*prompt])
-        .collect()
+    bucket.prompts.iter().map(|prompt| lengths[*prompt]).collect()
 }
 
 /// Batches in order, each padded to its own longest prompt.

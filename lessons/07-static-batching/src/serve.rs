@@ -31,10 +31,7 @@ impl Window {
     pub fn new(max_batch: usize, max_wait: Duration) -> Result<Window, BatchError> {
         match max_batch {
             0 => Err(BatchError::NoRoom),
-            _ => Ok(Window {
-                max_batch,
-                max_wait,
-            }),
+            _ => Ok(Window { max_batch, max_wait }),
         }
     }
 

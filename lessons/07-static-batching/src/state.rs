@@ -29,9 +29,7 @@ impl BatchState {
             match self.caches.get_mut(row) {
                 Some(cache) if cache.capacity() >= positions => cache.clear(),
                 Some(cache) => *cache = ContiguousCache::new(&config.llama, positions),
-                None => self
-                    .caches
-                    .push(ContiguousCache::new(&config.llama, positions)),
+                None => self.caches.push(ContiguousCache::new(&config.llama, positions)),
             }
         }
     }

@@ -6,11 +6,7 @@ use generation::{Linear, Weights};
 use training::LlamaConfig;
 
 /// Work of [`crate::forward::forward`] over this batch.
-pub fn of_batch<L: Linear>(
-    config: &LlamaConfig,
-    weights: &Weights<L>,
-    batch: &PaddedBatch,
-) -> Work {
+pub fn of_batch<L: Linear>(config: &LlamaConfig, weights: &Weights<L>, batch: &PaddedBatch) -> Work {
     let pairs = batch.context_len().iter().map(|len| *len as u64).sum();
     let bytes = weights.bytes_per_pass();
     of_cells(config, bytes, batch.batch_size(), batch.cells(), pairs)
@@ -24,12 +20,7 @@ pub fn of_step(config: &LlamaConfig, weight_bytes: u64, context_len: &[usize]) -
 }
 
 /// Work of the first pass over prompts of these lengths, padded to `width`.
-pub fn of_prefill(
-    config: &LlamaConfig,
-    weight_bytes: u64,
-    lengths: &[usize],
-    width: usize,
-) -> Work {
+pub fn of_prefill(config: &LlamaConfig, weight_bytes: u64, lengths: &[usize], width: usize) -> Work {
     let pairs = lengths.iter().map(|len| (len * (len + 1) / 2) as u64).sum();
     let batch_size = lengths.len();
     of_cells(config, weight_bytes, batch_size, batch_size * width, pairs)
@@ -38,13 +29,7 @@ pub fn of_prefill(
 /// Every cell goes through the layers' products, padding too; the head multiplies one cell of each row; attention works on the `pairs` of a
 /// cell and a position that it sees, of which padding has none. Each weight is read once, whatever the number of cells: `weight_bytes` is
 /// [`Weights::bytes_per_pass`]. (An embedding row for each further cell is left out: `hidden_size` numbers beside millions.)
-pub fn of_cells(
-    config: &LlamaConfig,
-    weight_bytes: u64,
-    batch_size: usize,
-    cells: usize,
-    pairs: u64,
-) -> Work {
+pub fn of_cells(config: &LlamaConfig, weight_bytes: u64, batch_size: usize, cells: usize, pairs: u64) -> Work {
     let head = (config.vocab_size * config.hidden_size) as u64;
     let layers_per_cell = Work::of_shape(config, 1).linear_multiply_adds - head;
     Work {

@@ -53,9 +53,7 @@ impl Distribution {
         let (length, max) = match *self {
             Distribution::Equal(length) => (length as f64, length),
             Distribution::Exponential { mean, max } => (mean * exponential(random), max),
-            Distribution::LogNormal { mu, sigma, max } => {
-                ((mu + sigma * normal(random)).exp(), max)
-            }
+            Distribution::LogNormal { mu, sigma, max } => ((mu + sigma * normal(random)).exp(), max),
         };
         (length.round() as usize).clamp(1, max.max(1))
     }
@@ -92,11 +90,7 @@ impl Lengths {
     }
 
     /// Equal prompts, exponential answers of this mean, none longer than `max_new_tokens`.
-    pub fn exponential(
-        prompt_tokens: usize,
-        mean_new_tokens: f64,
-        max_new_tokens: usize,
-    ) -> Lengths {
+    pub fn exponential(prompt_tokens: usize, mean_new_tokens: f64, max_new_tokens: usize) -> Lengths {
         Lengths::Independent {
             prompt: Distribution::Equal(prompt_tokens),
             new: Distribution::Exponential {
@@ -231,30 +225,16 @@ mod tests {
         let new = Distribution::Equal(1);
         let log_normal = drawn(Lengths::Independent { prompt, new });
         assert!((mean(log_normal.iter().map(|a| a.prompt_tokens)) - 80.0).abs() < 2.0);
-        assert!(
-            log_normal
-                .iter()
-                .all(|a| (1..=512).contains(&a.prompt_tokens))
-        );
+        assert!(log_normal.iter().all(|a| (1..=512).contains(&a.prompt_tokens)));
     }
 
     #[test]
     fn arrivals_keep_their_pace_and_order() {
-        let stream = arrivals(
-            3,
-            20_000,
-            &Lengths::equal(1, 1),
-            &Pace::Poisson { per_second: 50.0 },
-        );
+        let stream = arrivals(3, 20_000, &Lengths::equal(1, 1), &Pace::Poisson { per_second: 50.0 });
         assert!(stream.is_sorted_by_key(|a| a.at));
         let rate = stream.len() as f64 / stream[stream.len() - 1].at.as_secs_f64();
         assert!((rate - 50.0).abs() < 1.5, "{rate}");
-        let regular = arrivals(
-            3,
-            3,
-            &Lengths::equal(1, 1),
-            &Pace::Every(Duration::from_millis(4)),
-        );
+        let regular = arrivals(3, 3, &Lengths::equal(1, 1), &Pace::Every(Duration::from_millis(4)));
         assert_eq!(regular[2].at, Duration::from_millis(12));
     }
 }

@@ -31,9 +31,5 @@ fn a_step_of_decoding_allocates_nothing() {
         generate_batch(&model, &mut state, &pool, &prompts, &max, rule, on_token).unwrap();
     }
     assert_eq!(counts.len(), 30);
-    assert_eq!(
-        counts[29] - counts[0],
-        0,
-        "between the first and the last token"
-    );
+    assert_eq!(counts[29] - counts[0], 0, "between the first and the last token");
 }

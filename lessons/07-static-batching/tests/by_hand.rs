@@ -24,8 +24,7 @@ fn span((start, len): (usize, usize)) -> Span {
 #[test]
 fn a_step_of_23_rows_meets_both_lines() {
     let llama = LlamaConfig::stories();
-    let step =
-        |rows: usize| work::of_step(&llama, 19_511_296, &vec![0; rows]).multiply_adds() as f64;
+    let step = |rows: usize| work::of_step(&llama, 19_511_296, &vec![0; rows]).multiply_adds() as f64;
     assert_eq!(step(1), 4_874_240.0);
     let reading_ms = 19_511_296.0 / 48e9 * 1e3;
     let arithmetic_ms = |rows| 2.0 * step(rows) / 550e9 * 1e3;
@@ -62,14 +61,7 @@ fn three_prompts_of_two_one_and_four_tokens() {
         ),
     ] {
         let (mut found, mut where_they_stand) = (vec![TokenId(9); 12], vec![Span::default(); 3]);
-        pad(
-            &prompts,
-            4,
-            side,
-            TokenId(0),
-            &mut found,
-            &mut where_they_stand,
-        );
+        pad(&prompts, 4, side, TokenId(0), &mut found, &mut where_they_stand);
         assert_eq!(found, ids(&tokens));
         assert_eq!(where_they_stand, spans.map(span));
     }
@@ -78,31 +70,18 @@ fn three_prompts_of_two_one_and_four_tokens() {
 /// Exercises 07.2 and 07.5: the prompts, and the step after them.
 #[test]
 fn positions_and_mask_of_two_passes() {
-    let check = |spans: [(usize, usize); 2],
-                 width,
-                 cached: [usize; 2],
-                 position: &[Option<usize>],
-                 stored,
-                 seen: &[usize]| {
-        let spans = spans.map(span);
-        let (mut found, mut context_len) = (vec![None; 2 * width], vec![0; 2 * width]);
-        let mut found_stored = vec![0..0; 2];
-        positions(&spans, width, &cached, &mut found);
-        mask(&spans, width, &cached, &mut found_stored, &mut context_len);
-        assert_eq!((&found[..], &context_len[..]), (position, seen));
-        let stored: [std::ops::Range<usize>; 2] = stored;
-        assert_eq!(found_stored, stored);
-    };
-    let first = [
-        None,
-        None,
-        Some(0),
-        Some(1),
-        Some(0),
-        Some(1),
-        Some(2),
-        Some(3),
-    ];
+    let check =
+        |spans: [(usize, usize); 2], width, cached: [usize; 2], position: &[Option<usize>], stored, seen: &[usize]| {
+            let spans = spans.map(span);
+            let (mut found, mut context_len) = (vec![None; 2 * width], vec![0; 2 * width]);
+            let mut found_stored = vec![0..0; 2];
+            positions(&spans, width, &cached, &mut found);
+            mask(&spans, width, &cached, &mut found_stored, &mut context_len);
+            assert_eq!((&found[..], &context_len[..]), (position, seen));
+            let stored: [std::ops::Range<usize>; 2] = stored;
+            assert_eq!(found_stored, stored);
+        };
+    let first = [None, None, Some(0), Some(1), Some(0), Some(1), Some(2), Some(3)];
     check(
         [(2, 2), (0, 4)],
         4,
@@ -111,14 +90,7 @@ fn positions_and_mask_of_two_passes() {
         [2..4, 4..8],
         &[0, 0, 1, 2, 1, 2, 3, 4],
     );
-    check(
-        [(0, 1), (0, 0)],
-        1,
-        [2, 4],
-        &[Some(2), None],
-        [0..1, 1..1],
-        &[3, 0],
-    );
+    check([(0, 1), (0, 0)], 1, [2, 4], &[Some(2), None], [0..1, 1..1], &[3, 0]);
 }
 
 /// Exercise 07.3, and the five prompts under three rules.
@@ -126,19 +98,10 @@ fn positions_and_mask_of_two_passes() {
 fn buckets_of_five_prompts() {
     let lengths = [12, 3, 30, 5, 8];
     let buckets = into_buckets(&lengths, &[50.0, 80.0]);
-    let found: Vec<_> = buckets
-        .iter()
-        .map(|b| (b.width, b.prompts.as_slice()))
-        .collect();
+    let found: Vec<_> = buckets.iter().map(|b| (b.width, b.prompts.as_slice())).collect();
     assert_eq!(found, [(8, &[1, 3, 4][..]), (12, &[0]), (30, &[2])]);
-    let counted = |computed| Cells {
-        useful: 58,
-        computed,
-    };
-    assert_eq!(
-        cells(&lengths, 5, &Rule::Buckets(vec![50.0, 80.0])),
-        counted(66)
-    );
+    let counted = |computed| Cells { useful: 58, computed };
+    assert_eq!(cells(&lengths, 5, &Rule::Buckets(vec![50.0, 80.0])), counted(66));
     assert_eq!(cells(&lengths, 5, &Rule::Own), counted(150));
 
     let lengths = [3, 4, 4, 5, 20];
@@ -167,10 +130,7 @@ fn a_batch_of_four_answers() {
         new_tokens,
     };
     let plan = static_plan(&[3, 8, 2, 5].map(request), 4);
-    assert_eq!(
-        (plan.steps(), plan.rows_computed, plan.rows_useful),
-        (8, 44, 30)
-    );
+    assert_eq!((plan.steps(), plan.rows_computed, plan.rows_useful), (8, 44, 30));
 }
 
 /// Exercise 07.4.
@@ -192,12 +152,7 @@ fn decisions_of_the_time_line() {
 }
 
 /// Serves arrivals in batches that all take `batch_ms`.
-fn served(
-    arrivals: impl IntoIterator<Item = u32>,
-    max_batch: usize,
-    max_wait: u32,
-    batch_ms: u32,
-) -> Vec<Served> {
+fn served(arrivals: impl IntoIterator<Item = u32>, max_batch: usize, max_wait: u32, batch_ms: u32) -> Vec<Served> {
     let arrivals: Vec<Duration> = arrivals.into_iter().map(|at| at * MS).collect();
     let window = Window::new(max_batch, max_wait * MS).unwrap();
     let run = &mut |clock: &mut VirtualClock, _| {
@@ -219,10 +174,7 @@ fn latencies_of_three_policies() {
         (4, 10, [22, 19, 14, 20, 18, 15, 13, 22], 52, 18, 22),
     ] {
         let served = served([0, 3, 8, 14, 16, 19, 21, 30], max_batch, max_wait, 12);
-        let found: Vec<u32> = served
-            .iter()
-            .map(|s| s.latency().as_millis() as u32)
-            .collect();
+        let found: Vec<u32> = served.iter().map(|s| s.latency().as_millis() as u32).collect();
         assert_eq!(found, latencies);
         assert_eq!(served[7].finished, end * MS);
         assert_eq!(percentile(&found, 50.0), Some(median));
@@ -244,14 +196,7 @@ fn a_steady_stream_fills_every_batch_but_the_first() {
 fn eight_long_rows_read_more_keys_and_values_than_weights() {
     let llama = LlamaConfig::stories();
     let bytes = |positions| {
-        kv_cache::memory::kv_bytes(
-            llama.num_layers,
-            llama.num_kv_heads,
-            llama.head_dim,
-            positions,
-            1,
-            4,
-        ) as f64
+        kv_cache::memory::kv_bytes(llama.num_layers, llama.num_kv_heads, llama.head_dim, positions, 1, 4) as f64
     };
     let weights = 19_511_296.0;
     assert_eq!(bytes(1), 6.0 * 1024.0);

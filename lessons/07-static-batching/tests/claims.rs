@@ -121,26 +121,13 @@ fn lengths() -> Vec<usize> {
 /// B2: mean 80, padded to 512: 80 / 512 of the cells hold a token, 15.6 %.
 #[test]
 fn padding_to_the_maximum_leaves_the_mean_over_the_maximum() {
-    assert_eq!(
-        cells(&[80; 100], 8, &Rule::Global(512)).share(),
-        80.0 / 512.0
-    );
-    assert_eq!(
-        cells(&[16, 144], 8, &Rule::Global(512)).share(),
-        80.0 / 512.0
-    );
+    assert_eq!(cells(&[80; 100], 8, &Rule::Global(512)).share(), 80.0 / 512.0);
+    assert_eq!(cells(&[16, 144], 8, &Rule::Global(512)).share(), 80.0 / 512.0);
     let lengths = lengths();
     let counted = cells(&lengths, 8, &Rule::Global(512));
     let tokens: usize = lengths.iter().sum();
-    assert_eq!(
-        (counted.useful, counted.computed),
-        (tokens as u64, 4096 * 512)
-    );
-    assert!(
-        (0.14..0.17).contains(&counted.share()),
-        "{}",
-        counted.share()
-    );
+    assert_eq!((counted.useful, counted.computed), (tokens as u64, 4096 * 512));
+    assert!((0.14..0.17).contains(&counted.share()), "{}", counted.share());
 }
 
 /// B3: the batch's own maximum recovers most of what the global one wastes, and buckets more of it.
@@ -153,18 +140,12 @@ fn own_widths_and_buckets_recover_most_of_the_waste() {
     let own = count(Rule::Own);
     let buckets = count(Rule::Buckets(percents.clone()));
     let both = count(Rule::BucketsOwn(percents));
-    let recovered = |cells: static_batching::rules::Cells| {
-        1.0 - cells.padding() as f64 / global.padding() as f64
-    };
+    let recovered = |cells: static_batching::rules::Cells| 1.0 - cells.padding() as f64 / global.padding() as f64;
     assert!(recovered(own) > 0.7, "{}", recovered(own));
     assert!(recovered(buckets) > 0.85, "{}", recovered(buckets));
     assert!(recovered(both) > recovered(buckets) && recovered(buckets) > recovered(own));
     // Whatever the rule, the tokens are the same.
-    assert!(
-        [own, buckets, both]
-            .iter()
-            .all(|c| c.useful == global.useful)
-    );
+    assert!([own, buckets, both].iter().all(|c| c.useful == global.useful));
 }
 
 const MS: Duration = Duration::from_millis(1);
@@ -184,12 +165,7 @@ fn simulate(stream: &[Duration], max_batch: usize, max_wait_ms: u32) -> Vec<Serv
 }
 
 fn poisson(per_second: f64, count: usize) -> Vec<Duration> {
-    let stream = arrivals(
-        7,
-        count,
-        &Lengths::equal(1, 1),
-        &Pace::Poisson { per_second },
-    );
+    let stream = arrivals(7, count, &Lengths::equal(1, 1), &Pace::Poisson { per_second });
     stream.iter().map(|arrival| arrival.at).collect()
 }
 
@@ -268,11 +244,7 @@ fn step_requests(new_tokens: &[usize]) -> Vec<StepRequest> {
 #[test]
 fn short_requests_wait_for_the_longest_of_their_batch() {
     let plan = static_plan(&step_requests(&[2, 8, 3, 3]), 2);
-    let waits: Vec<u64> = plan
-        .outcomes
-        .iter()
-        .map(|o| o.returned - o.finished)
-        .collect();
+    let waits: Vec<u64> = plan.outcomes.iter().map(|o| o.returned - o.finished).collect();
     assert_eq!(waits, [6, 0, 0, 0]);
     assert_eq!(plan.steps(), 11);
 }
@@ -280,22 +252,13 @@ fn short_requests_wait_for_the_longest_of_their_batch() {
 /// B5: the mean of the longest of eight exponential lengths is 1 + 1/2 + … + 1/8 = 2.7 times their mean: so much longer does everybody stay.
 #[test]
 fn the_longest_of_eight_is_far_above_the_mean() {
-    let stream = arrivals(
-        3,
-        8 * 4000,
-        &Lengths::exponential(4, 200.0, 100_000),
-        &Pace::AtOnce,
-    );
+    let stream = arrivals(3, 8 * 4000, &Lengths::exponential(4, 200.0, 100_000), &Pace::AtOnce);
     let lengths: Vec<usize> = stream.iter().map(|a| a.new_tokens).collect();
     let plan = static_plan(&step_requests(&lengths), 8);
     let mean = lengths.iter().sum::<usize>() as f64 / lengths.len() as f64;
     let longest = plan.steps() as f64 / plan.batches.len() as f64;
     let harmonic: f64 = (1..=8).map(|i| 1.0 / f64::from(i)).sum();
-    assert!(
-        (longest / mean / harmonic - 1.0).abs() < 0.03,
-        "{}",
-        longest / mean
-    );
+    assert!((longest / mean / harmonic - 1.0).abs() < 0.03, "{}", longest / mean);
 }
 
 /// B5 on a real model: the plan's steps and rows are those that the loop counts.
@@ -318,16 +281,7 @@ fn the_plan_is_what_the_model_does() {
     let rule = Pad::default();
     let prompts = slices(&prompts);
     let (run, counted) = ledger::measure(|| -> BatchRun {
-        generate_batch(
-            &model,
-            &mut state,
-            &pool,
-            &prompts,
-            &max,
-            rule,
-            &mut |_, _| {},
-        )
-        .unwrap()
+        generate_batch(&model, &mut state, &pool, &prompts, &max, rule, &mut |_, _| {}).unwrap()
     });
     assert_eq!((run.steps, counted.steps), (plan.steps(), plan.steps()));
     assert_eq!(run.rows_computed, plan.rows_computed);

@@ -49,11 +49,7 @@ mod ex_07_6_eight_rows {
 
     #[test]
     fn the_bytes_stay_and_the_multiply_adds_grow() {
-        expect(
-            "bytes of weights",
-            step(8).weight_bytes,
-            step(1).weight_bytes,
-        );
+        expect("bytes of weights", step(8).weight_bytes, step(1).weight_bytes);
         expect(
             "multiply-adds of eight rows",
             step(8).multiply_adds(),
@@ -77,15 +73,8 @@ mod ex_07_6_eight_rows {
         };
         let added = in_turn(step(8)) / in_turn(step(1));
         let (options, answer) = question("07.6");
-        expect(
-            "the right option",
-            options[answer].as_str(),
-            "about 1.3 times as long",
-        );
-        assert!(
-            hidden == 1.0 && (1.25..1.45).contains(&added),
-            "{hidden} to {added}"
-        );
+        expect("the right option", options[answer].as_str(), "about 1.3 times as long");
+        assert!(hidden == 1.0 && (1.25..1.45).contains(&added), "{hidden} to {added}");
         assert!(hidden < 1.3 && 1.3 <= added + 0.05);
         expect("the other options", options[0].as_str(), "8 times as long");
     }
@@ -143,38 +132,17 @@ mod ex_07_1_pad {
         let slices: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
         let mut tokens = vec![TokenId(99); prompts.len() * width];
         let mut spans = vec![Span { start: 77, len: 77 }; prompts.len()];
-        pad(
-            &slices,
-            width,
-            side,
-            TokenId(FILLER),
-            &mut tokens,
-            &mut spans,
-        );
+        pad(&slices, width, side, TokenId(FILLER), &mut tokens, &mut spans);
         (tokens.into_iter().map(|token| token.0).collect(), spans)
     }
 
     #[track_caller]
-    fn check(
-        prompts: &[&[u32]],
-        width: usize,
-        side: Padding,
-        tokens: &[u32],
-        spans: &[(usize, usize)],
-    ) {
+    fn check(prompts: &[&[u32]], width: usize, side: Padding, tokens: &[u32], spans: &[(usize, usize)]) {
         let (found, found_spans) = padded(prompts, width, side);
-        let call =
-            format!("pad of {prompts:?}, {width} cells wide, padding {side:?}, filler {FILLER}");
+        let call = format!("pad of {prompts:?}, {width} cells wide, padding {side:?}, filler {FILLER}");
         super::expect(&format!("{call}: the cells"), &found[..], tokens);
-        let found_spans: Vec<_> = found_spans
-            .iter()
-            .map(|span| (span.start, span.len))
-            .collect();
-        super::expect(
-            &format!("{call}: (start, len) of each row"),
-            &found_spans[..],
-            spans,
-        );
+        let found_spans: Vec<_> = found_spans.iter().map(|span| (span.start, span.len)).collect();
+        super::expect(&format!("{call}: (start, len) of each row"), &found_spans[..], spans);
     }
 
     #[test]
@@ -231,13 +199,7 @@ mod ex_07_1_pad {
 
     #[test]
     fn a_row_without_a_prompt_is_all_padding() {
-        check(
-            &[&[], &[5]],
-            2,
-            Padding::Right,
-            &[0, 0, 5, 0],
-            &[(0, 0), (0, 1)],
-        );
+        check(&[&[], &[5]], 2, Padding::Right, &[0, 0, 5, 0], &[(0, 0), (0, 1)]);
     }
 }
 
@@ -341,11 +303,7 @@ mod ex_07_5_padding_leak {
     use std::ops::Range;
 
     /// (stored, context_len) of rows with (start, len).
-    fn found(
-        spans: &[(usize, usize)],
-        width: usize,
-        cached: &[usize],
-    ) -> (Vec<Range<usize>>, Vec<usize>) {
+    fn found(spans: &[(usize, usize)], width: usize, cached: &[usize]) -> (Vec<Range<usize>>, Vec<usize>) {
         let spans: Vec<Span> = spans
             .iter()
             .map(|(start, len)| Span {
@@ -425,12 +383,8 @@ mod ex_07_7_masked_is_free {
     fn a_cell_of_padding_is_nearly_as_much_work_as_any_other() {
         let llama = LlamaConfig::stories();
         let text = exercise("07.7")["question"].as_str().unwrap().to_owned();
-        assert!(
-            text.contains("256 wide, 6 layers")
-                && (llama.hidden_size, llama.num_layers) == (256, 6)
-        );
-        let work =
-            |lengths: &[usize], width| work::of_prefill(&llama, 0, lengths, width).multiply_adds();
+        assert!(text.contains("256 wide, 6 layers") && (llama.hidden_size, llama.num_layers) == (256, 6));
+        let work = |lengths: &[usize], width| work::of_prefill(&llama, 0, lengths, width).multiply_adds();
         let padding = (work(&[8, 64], 64) - work(&[8], 8) - work(&[64], 64)) as f64 / 56.0;
         let head = (llama.vocab_size * llama.hidden_size) as u64;
         let average = (work(&[64], 64) - head) as f64 / 64.0;
@@ -450,9 +404,7 @@ mod ex_07_3_buckets {
     /// Widths and prompts of the buckets.
     fn found(lengths: &[usize], percents: &[f64]) -> Vec<(usize, Vec<usize>)> {
         let buckets = into_buckets(lengths, percents).into_iter();
-        buckets
-            .map(|bucket| (bucket.width, bucket.prompts))
-            .collect()
+        buckets.map(|bucket| (bucket.width, bucket.prompts)).collect()
     }
 
     #[track_caller]
@@ -521,11 +473,7 @@ mod ex_07_3_buckets {
 
     #[test]
     fn percentages_may_come_in_any_order() {
-        check(
-            &[1, 2, 3, 4],
-            &[75.0, 25.0],
-            &[(1, &[0]), (3, &[1, 2]), (4, &[3])],
-        );
+        check(&[1, 2, 3, 4], &[75.0, 25.0], &[(1, &[0]), (3, &[1, 2]), (4, &[3])]);
     }
 
     #[test]
@@ -548,9 +496,7 @@ mod ex_07_4_wait_window {
         let window = Window::new(3, 20 * MS).unwrap();
         let arrivals: Vec<Duration> = waiting.iter().map(|at| *at * MS).collect();
         super::expect(
-            &format!(
-                "decide at {now} ms, arrivals at {waiting:?} ms, at most 3 requests and 20 ms"
-            ),
+            &format!("decide at {now} ms, arrivals at {waiting:?} ms, at most 3 requests and 20 ms"),
             decide(now * MS, &arrivals, &window),
             expected,
         );
@@ -655,8 +601,7 @@ mod whole {
         let folder = fixtures::model("some-kv-tied-bf16");
         let mut model = Model::open(folder.to_str().unwrap()).unwrap();
         model.config.eos_token_ids.clear();
-        let ids =
-            |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
+        let ids = |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
         let prompts: Vec<_> = golden.cases.iter().map(|c| ids(&c.prompt_tokens)).collect();
         let prompts: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
         let max: Vec<usize> = golden.cases.iter().map(|c| c.greedy_tokens.len()).collect();
@@ -666,15 +611,7 @@ mod whole {
                 side,
                 width: Width::Longest,
             };
-            let run = generate_batch(
-                &model,
-                &mut state,
-                &pool,
-                &prompts,
-                &max,
-                rule,
-                &mut |_, _| {},
-            );
+            let run = generate_batch(&model, &mut state, &pool, &prompts, &max, rule, &mut |_, _| {});
             for (case, generation) in golden.cases.iter().zip(run.unwrap().generations) {
                 assert_eq!(
                     generation.tokens,
@@ -691,15 +628,10 @@ mod whole {
     fn a_stream_is_served_and_buckets_save_cells() {
         let stream: Vec<Duration> = (0..40).map(|i| Duration::from_millis(i * 3)).collect();
         let window = Window::new(4, Duration::from_millis(10)).unwrap();
-        let served = serve(
-            &mut VirtualClock::new(),
-            &stream,
-            &window,
-            &mut |clock, _| {
-                clock.advance(Duration::from_millis(11));
-                Ok::<(), Infallible>(())
-            },
-        );
+        let served = serve(&mut VirtualClock::new(), &stream, &window, &mut |clock, _| {
+            clock.advance(Duration::from_millis(11));
+            Ok::<(), Infallible>(())
+        });
         assert_eq!(served.unwrap().len(), 40);
         let lengths: Vec<usize> = (1..=64).collect();
         let global = cells(&lengths, 8, &Rule::Global(64));

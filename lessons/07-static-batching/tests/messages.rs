@@ -24,15 +24,9 @@ fn error_of(prompts: &[Vec<TokenId>], max: &[usize], width: Width) -> BatchError
     };
     let mut run = |prompts: &[Vec<TokenId>], max: &[usize], rule| {
         let prompts = slices(prompts);
-        generate_batch(
-            &model,
-            &mut state,
-            &pool,
-            &prompts,
-            max,
-            rule,
-            &mut |_, _| panic!("nothing is generated"),
-        )
+        generate_batch(&model, &mut state, &pool, &prompts, max, rule, &mut |_, _| {
+            panic!("nothing is generated")
+        })
     };
     let error = run(prompts, max, rule).unwrap_err();
     run(&[prompt(2, 1)], &[0], Pad::default()).unwrap();
@@ -54,20 +48,13 @@ fn wrong_batches_are_errors_that_say_what_to_do() {
         ),
         (
             "a token outside the vocabulary",
-            error_of(
-                &[vec![TokenId(1)], vec![TokenId(60_000)]],
-                &[4, 4],
-                Width::Longest,
-            ),
+            error_of(&[vec![TokenId(1)], vec![TokenId(60_000)]], &[4, 4], Width::Longest),
         ),
         (
             "too narrow",
             error_of(&[prompt(3, 1), prompt(9, 1)], &[4, 4], Width::Exactly(8)),
         ),
-        (
-            "limits",
-            error_of(&[prompt(3, 1), prompt(9, 1)], &[4], Width::Longest),
-        ),
+        ("limits", error_of(&[prompt(3, 1), prompt(9, 1)], &[4], Width::Longest)),
         ("no room", Window::new(0, Duration::ZERO).unwrap_err()),
     ];
     let mut report = String::new();
@@ -90,14 +77,10 @@ fn a_full_cache_is_an_error_that_changes_nothing() {
     let batch = PaddedBatch::prefill(llama, &prompts, Pad::default()).unwrap();
     let (config, weights) = (&model.config, &model.weights);
     let caches = &mut state.caches;
-    let error =
-        static_batching::forward::forward(config, weights, &mut state.state, caches, &pool, &batch)
-            .map(|_| ())
-            .unwrap_err();
-    assert!(
-        matches!(error, BatchError::Cache(CacheError::Full { .. })),
-        "{error}"
-    );
+    let error = static_batching::forward::forward(config, weights, &mut state.state, caches, &pool, &batch)
+        .map(|_| ())
+        .unwrap_err();
+    assert!(matches!(error, BatchError::Cache(CacheError::Full { .. })), "{error}");
     assert!(state.caches.iter().all(|cache| cache.is_empty()));
 }
 
@@ -108,24 +91,14 @@ fn weights_that_are_no_numbers_are_an_error_not_a_token() {
     let (mut state, pool) = (BatchState::new(&model.config), Pool::new(1));
     let prompts = [prompt(3, 1), prompt(4, 2)];
     let (prompts, rule) = (slices(&prompts), Pad::default());
-    let error = generate_batch(
-        &model,
-        &mut state,
-        &pool,
-        &prompts,
-        &[2, 2],
-        rule,
-        &mut |_, _| {},
-    );
+    let error = generate_batch(&model, &mut state, &pool, &prompts, &[2, 2], rule, &mut |_, _| {});
     insta::assert_snapshot!(error.unwrap_err().to_string());
 }
 
 /// Ten requests, a window of four requests and 10 ms, a machine that takes 20 ms and 2 ms for each row.
 #[test]
 fn a_stream_on_the_virtual_clock() {
-    let stream: Vec<Duration> = [0, 1, 2, 3, 4, 30, 31, 80, 89, 90]
-        .map(Duration::from_millis)
-        .to_vec();
+    let stream: Vec<Duration> = [0, 1, 2, 3, 4, 30, 31, 80, 89, 90].map(Duration::from_millis).to_vec();
     let window = Window::new(4, Duration::from_millis(10)).unwrap();
     let mut trace = String::from("start  end  requests\n");
     let run = &mut |clock: &mut VirtualClock, ids: std::ops::Range<usize>| {

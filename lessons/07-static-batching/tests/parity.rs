@@ -69,11 +69,7 @@ fn logits_together(
 const SIDES: [Padding; 2] = [Padding::Left, Padding::Right];
 
 fn rules(longest: usize) -> impl Iterator<Item = Pad> {
-    let widths = [
-        Width::Longest,
-        Width::Exactly(longest),
-        Width::Exactly(longest + 7),
-    ];
+    let widths = [Width::Longest, Width::Exactly(longest), Width::Exactly(longest + 7)];
     SIDES
         .into_iter()
         .flat_map(move |side| widths.map(|width| Pad { side, width }))
@@ -219,17 +215,8 @@ fn eight_stories_are_the_stories_that_each_would_be_alone() {
         "Anna had a red ball. She",
         "It was",
     ];
-    let prompts: Vec<_> = texts
-        .iter()
-        .map(|text| model.encode_prompt(text).unwrap())
-        .collect();
-    check(
-        &model,
-        &prompts,
-        &[24, 3, 16, 24, 8, 24, 1, 24],
-        Pad::default(),
-        2,
-    );
+    let prompts: Vec<_> = texts.iter().map(|text| model.encode_prompt(text).unwrap()).collect();
+    check(&model, &prompts, &[24, 3, 16, 24, 8, 24, 1, 24], Pad::default(), 2);
 }
 
 /// Two small models, opened once: grouped and ungrouped heads.

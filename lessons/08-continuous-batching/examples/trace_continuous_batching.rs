@@ -177,12 +177,7 @@ fn in_batches(lengths: &[u64], arrivals: &[u64], queue: &[usize], slots: usize) 
 }
 
 /// The engine of this lesson over real slots. Each request is submitted before the step at which it arrives.
-fn in_engine(
-    lengths: &[u64],
-    arrivals: &[u64],
-    queue: &[usize],
-    slots: usize,
-) -> anyhow::Result<Vec<[u64; 3]>> {
+fn in_engine(lengths: &[u64], arrivals: &[u64], queue: &[usize], slots: usize) -> anyhow::Result<Vec<[u64; 3]>> {
     let mut engine = engine(slots);
     engine.start_trace();
     let mut submitted: Vec<SeqId> = Vec::new();
@@ -275,10 +270,7 @@ fn happens(run: &Run, seats: &[[u64; 3]], step: u64, is_static: bool) -> String 
     }
     let idle = found(&|_, [_, first, last]| is_static && last < step && step <= held_until(first));
     if !idle.is_empty() {
-        let (one, many) = (
-            "is done and its row computes",
-            "are done and their rows compute",
-        );
+        let (one, many) = ("is done and its row computes", "are done and their rows compute");
         said.push(verb(&idle, one, many) + " for nobody");
     }
     let ends = found(&|_, [_, _, last]| last == step);

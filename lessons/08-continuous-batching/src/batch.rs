@@ -96,9 +96,7 @@ impl Batch {
 
     /// Sequences whose next token is wanted, in order: row `i` of the logits belongs to the `i`-th of them.
     pub fn sampling(&self) -> impl Iterator<Item = &BatchSequence> {
-        self.sequences
-            .iter()
-            .filter(|sequence| sequence.wants_logits)
+        self.sequences.iter().filter(|sequence| sequence.wants_logits)
     }
 
     /// Checks that the sequences cover the rows without gap or overlap, and that positions ascend by one.

@@ -16,34 +16,22 @@ pub fn test_cancellation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), Stri
     // ANCHOR: ex_08_5
     const LENGTHS: [usize; 4] = [2, 5, 3, 3];
     // Every request is cancelled once before and once during every step, and each time a second time one step later.
-    for (victim, at, is_during) in (0..LENGTHS.len())
-        .flat_map(|victim| (0..10).flat_map(move |at| [(victim, at, false), (victim, at, true)]))
+    for (victim, at, is_during) in
+        (0..LENGTHS.len()).flat_map(|victim| (0..10).flat_map(move |at| [(victim, at, false), (victim, at, true)]))
     {
         let mut engine = make();
-        let ids: Vec<SeqId> = LENGTHS
-            .iter()
-            .map(|length| engine.submit(*length))
-            .collect();
-        let case = format!(
-            "{:?} cancelled in step {at}, during it: {is_during}",
-            ids[victim]
-        );
+        let ids: Vec<SeqId> = LENGTHS.iter().map(|length| engine.submit(*length)).collect();
+        let case = format!("{:?} cancelled in step {at}, during it: {is_during}", ids[victim]);
         let (mut tokens, mut first_steps) = ([0; LENGTHS.len()], [None; LENGTHS.len()]);
         for step in 0..16 {
             let cancels = step == at || step == at + 1;
             if cancels && !(is_during && step == at) {
                 engine.cancel(ids[victim]);
             }
-            let during: &[SeqId] = if is_during && step == at {
-                &[ids[victim]]
-            } else {
-                &[]
-            };
+            let during: &[SeqId] = if is_during && step == at { &[ids[victim]] } else { &[] };
             for id in engine.step(during) {
                 let Some(index) = ids.iter().position(|known| *known == id) else {
-                    return Err(format!(
-                        "{case}: a token for {id:?}, which nobody submitted"
-                    ));
+                    return Err(format!("{case}: a token for {id:?}, which nobody submitted"));
                 };
                 if index == victim && step >= at {
                     return Err(format!("{case}: it got a token in step {step}"));
@@ -66,10 +54,7 @@ pub fn test_cancellation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), Stri
             return Err(format!("{case}: the others began in steps {began:?}"));
         }
         if (engine.num_free(), engine.num_waiting()) != (NUM_SLOTS, 0) {
-            return Err(format!(
-                "{case}: {} free slots at the end",
-                engine.num_free()
-            ));
+            return Err(format!("{case}: {} free slots at the end", engine.num_free()));
         }
     }
     Ok(())

@@ -37,17 +37,13 @@ pub fn correct() -> Box<dyn Subject> {
 // ANCHOR: careless
 /// The careless ones, each with what it does.
 pub const CARELESS: [(&str, Make); 9] = [
-    ("leaves a cancelled request in the queue", || {
-        make(Fault::StaysInQueue)
-    }),
+    ("leaves a cancelled request in the queue", || make(Fault::StaysInQueue)),
     (
         "lets the last of the queue take the place of the one that left it",
         || make(Fault::SwapsQueue),
     ),
     ("does not give the slot back", || make(Fault::KeepsSlot)),
-    ("gives the slot back and writes on", || {
-        make(Fault::WritesOn)
-    }),
+    ("gives the slot back and writes on", || make(Fault::WritesOn)),
     ("gives the slot back once more at a second cancel", || {
         make(Fault::FreesAtSecondCancel)
     }),
@@ -132,8 +128,7 @@ impl Small {
         if self.fault != Fault::WritesOn {
             self.slots[slot] = None;
         }
-        let keeps = self.fault == Fault::KeepsSlot
-            || (self.fault == Fault::KeepsSlotInFirstStep && !seated.started);
+        let keeps = self.fault == Fault::KeepsSlot || (self.fault == Fault::KeepsSlotInFirstStep && !seated.started);
         if !keeps {
             self.free.push(slot);
         }
@@ -209,9 +204,7 @@ impl Subject for Small {
         for id in during {
             self.cancel(*id);
         }
-        let got = batch
-            .into_iter()
-            .filter(|(slot, was)| self.hand_out(*slot, *was));
+        let got = batch.into_iter().filter(|(slot, was)| self.hand_out(*slot, *was));
         got.map(|(_, was)| was.id).collect()
     }
 

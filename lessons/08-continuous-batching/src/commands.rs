@@ -31,10 +31,7 @@ struct Answer {
 
 /// `generate`: continues all texts at once; each is printed when it is done, with --json one document at the end.
 pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        slots > 0,
-        "--slots 0: expected at least one, or nobody could ever join"
-    );
+    anyhow::ensure!(slots > 0, "--slots 0: expected at least one, or nobody could ever join");
     let texts = all_texts(args, texts)?;
     let model = Model::open(&args.model)?;
     let tokenizer = model.tokenizer()?;
@@ -43,9 +40,7 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     let prompts = encoded.collect::<Result<Vec<_>, _>>()?;
     let new_tokens = args.tokens.unwrap_or(DEFAULT_TOKENS);
     let slots = slots.min(texts.len());
-    let longest = prompts
-        .iter()
-        .map(|prompt| prompt.len().saturating_add(new_tokens));
+    let longest = prompts.iter().map(|prompt| prompt.len().saturating_add(new_tokens));
     let capacity = longest.max().unwrap_or(1);
     let mut engine = engine(&model, &pool, slots, capacity);
     let mut asked: BTreeMap<SeqId, &str> = BTreeMap::new();
@@ -121,12 +116,7 @@ fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<St
 }
 
 /// An engine with slots of `capacity` positions, or of the model's context if that is less.
-fn engine<'a>(
-    model: &'a Model,
-    pool: &'a Pool,
-    slots: usize,
-    capacity: usize,
-) -> Engine<ModelRunner<'a>, SlotCache> {
+fn engine<'a>(model: &'a Model, pool: &'a Pool, slots: usize, capacity: usize) -> Engine<ModelRunner<'a>, SlotCache> {
     let max_seq_len = capacity.min(model.config.llama.max_seq_len);
     let runner = ModelRunner::new(model, pool, slots, max_seq_len);
     let cache = SlotCache::new(&model.config.llama, slots, max_seq_len);

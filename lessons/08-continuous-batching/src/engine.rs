@@ -76,10 +76,7 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     /// # Panics
     /// If nothing may run.
     pub fn new(runner: R, memory: M, limits: EngineLimits) -> Engine<R, M> {
-        assert!(
-            limits.max_running >= 1 && limits.vocab_size >= 1,
-            "{limits:?}"
-        );
+        assert!(limits.max_running >= 1 && limits.vocab_size >= 1, "{limits:?}");
         Engine {
             queues: Queues::with_capacity(limits.max_running),
             batch: Batch::with_capacity(limits.max_running),
@@ -148,19 +145,12 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     ///
     /// # Errors
     /// As [`EngineError`] says: nothing is published then, and the next call tries the same step again, without newcomers.
-    pub fn step(
-        &mut self,
-        on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
-    ) -> Result<StepReport, EngineError> {
+    pub fn step(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<StepReport, EngineError> {
         let result = step(self, on_event);
         self.has_failed = result.is_err();
         result?;
         self.num_steps += 1;
-        let rows = self
-            .batch
-            .sequences
-            .iter()
-            .map(|sequence| sequence.num_rows);
+        let rows = self.batch.sequences.iter().map(|sequence| sequence.num_rows);
         Ok(StepReport {
             sequences: self.batch.sequences.len(),
             rows: self.batch.num_rows(),
@@ -175,10 +165,7 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
     ///
     /// # Panics
     /// If requests wait, nobody runs and nobody joins: it would go on for ever. That is a bug of who decides or of the memory.
-    pub fn run(
-        &mut self,
-        on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
-    ) -> Result<(), EngineError> {
+    pub fn run(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
         let mut failed = None;
         while !self.is_idle() {
             let report = match self.step(on_event) {

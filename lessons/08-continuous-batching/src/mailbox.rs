@@ -30,8 +30,6 @@ impl Canceller {
 
     /// A list of numbers is whole whatever panicked beside it, so a poisoned lock is as good as new.
     fn wanted(&self) -> MutexGuard<'_, Vec<SeqId>> {
-        self.wanted
-            .lock()
-            .unwrap_or_else(|error| error.into_inner())
+        self.wanted.lock().unwrap_or_else(|error| error.into_inner())
     }
 }

@@ -22,19 +22,8 @@ pub struct ModelRunner<'m, L = PackedMatrix> {
 impl<'m> ModelRunner<'m> {
     /// A runner for up to `max_running` decoding sequences of up to `max_seq_len` tokens. All scratch that decoding needs is allocated here; a
     /// prompt may make it grow.
-    pub fn new(
-        model: &'m Model,
-        pool: &'m Pool,
-        max_running: usize,
-        max_seq_len: usize,
-    ) -> ModelRunner<'m> {
-        ModelRunner::with_weights(
-            &model.config,
-            &model.weights,
-            pool,
-            max_running,
-            max_seq_len,
-        )
+    pub fn new(model: &'m Model, pool: &'m Pool, max_running: usize, max_seq_len: usize) -> ModelRunner<'m> {
+        ModelRunner::with_weights(&model.config, &model.weights, pool, max_running, max_seq_len)
     }
 }
 

@@ -43,8 +43,7 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
             return false;
         }
         let running = &self.queues.running;
-        self.batch
-            .retain(|id| running.iter().any(|request| request.id == id));
+        self.batch.retain(|id| running.iter().any(|request| request.id == id));
         !self.batch.is_empty()
     }
 
@@ -92,11 +91,7 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
         self.batch.check_invariants();
         assert!(self.queues.running.len() <= self.limits.max_running);
         for request in &self.queues.running {
-            assert!(
-                self.memory.holds(request.id),
-                "{} runs without memory",
-                request.id
-            );
+            assert!(self.memory.holds(request.id), "{} runs without memory", request.id);
         }
         assert_eq!(
             self.memory.num_holders(),

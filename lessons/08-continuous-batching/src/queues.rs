@@ -81,10 +81,7 @@ impl Queues {
         );
         for request in self.all() {
             assert!(request.num_computed <= request.num_tokens(), "{request:?}");
-            assert!(
-                request.output.len() <= request.max_new_tokens,
-                "{request:?}"
-            );
+            assert!(request.output.len() <= request.max_new_tokens, "{request:?}");
         }
         for request in &self.waiting {
             assert_eq!(request.status, Status::Waiting, "{request:?}");

@@ -13,12 +13,8 @@ pub fn build_batch(running: &[Request], batch: &mut Batch) {
     batch.clear();
     for request in running {
         let first_row = batch.tokens.len();
-        batch
-            .tokens
-            .extend(request.tokens().skip(request.num_computed));
-        batch
-            .positions
-            .extend(request.num_computed..request.num_tokens());
+        batch.tokens.extend(request.tokens().skip(request.num_computed));
+        batch.positions.extend(request.num_computed..request.num_tokens());
         batch.sequences.push(BatchSequence {
             id: request.id,
             first_row,

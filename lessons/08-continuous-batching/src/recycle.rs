@@ -7,12 +7,7 @@ use crate::slots::{Slot, SlotId};
 ///
 /// If the slot is free, or held by somebody else by now, nothing changes, and it returns false: so that a second release of one request can
 /// neither put a slot on the list twice nor take it from its next owner. Cost: constant; what is stored in the slot is left as it is.
-pub fn recycle(
-    slots: &mut [Slot],
-    first_free: &mut Option<SlotId>,
-    slot: SlotId,
-    owner: SeqId,
-) -> bool {
+pub fn recycle(slots: &mut [Slot], first_free: &mut Option<SlotId>, slot: SlotId, owner: SeqId) -> bool {
     // ANCHOR: ex_08_3
     match slots[slot.0] {
         Slot::Held { owner: held_by, .. } if held_by == owner => {

@@ -80,12 +80,7 @@ pub struct Request {
 
 impl Request {
     /// A waiting request with room for its whole output, so that no later step allocates for it.
-    pub fn new(
-        id: SeqId,
-        prompt: &[TokenId],
-        max_new_tokens: usize,
-        max_seq_len: usize,
-    ) -> Request {
+    pub fn new(id: SeqId, prompt: &[TokenId], max_new_tokens: usize, max_seq_len: usize) -> Request {
         let room = max_new_tokens.min(max_seq_len.saturating_sub(prompt.len()));
         Request {
             id,

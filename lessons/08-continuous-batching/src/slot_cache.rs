@@ -134,8 +134,7 @@ impl KvCache for SlotCache {
                 sequence.id
             );
             self.slots.set_len(slot, first_position);
-            self.row_slots
-                .extend(std::iter::repeat_n(slot, sequence.num_rows));
+            self.row_slots.extend(std::iter::repeat_n(slot, sequence.num_rows));
         }
         Ok(())
     }
@@ -179,22 +178,14 @@ impl KvCache for SlotCache {
         scores: &mut Vec<f32>,
         attended: &mut [f32],
     ) {
-        let view = |row: usize, kv_head| {
-            self.view(
-                layer,
-                self.row_slots[row],
-                kv_head,
-                batch.positions[row] + 1,
-            )
-        };
+        let view = |row: usize, kv_head| self.view(layer, self.row_slots[row], kv_head, batch.positions[row] + 1);
         attend_rows(pool, config, qkv, &view, scores, attended);
     }
 
     fn commit(&mut self, batch: &Batch) {
         for sequence in &batch.sequences {
             let slot = self.row_slots[sequence.first_row];
-            self.slots
-                .set_len(slot, batch.positions[sequence.last_row()] + 1);
+            self.slots.set_len(slot, batch.positions[sequence.last_row()] + 1);
         }
     }
 }

@@ -51,9 +51,7 @@ impl Slots {
     pub fn new(num_slots: usize, capacity: usize) -> Slots {
         let next = |slot: usize| (slot + 1 < num_slots).then_some(SlotId(slot + 1));
         Slots {
-            slots: (0..num_slots)
-                .map(|slot| Slot::Free { next: next(slot) })
-                .collect(),
+            slots: (0..num_slots).map(|slot| Slot::Free { next: next(slot) }).collect(),
             first_free: (num_slots > 0).then_some(SlotId(0)),
             capacity,
         }
@@ -73,10 +71,7 @@ impl Slots {
     pub fn take(&mut self, owner: SeqId) -> Option<SlotId> {
         let slot = self.first_free?;
         let Slot::Free { next } = self.slots[slot.0] else {
-            panic!(
-                "{slot:?} is on the free list and held: {:?}",
-                self.slots[slot.0]
-            );
+            panic!("{slot:?} is on the free list and held: {:?}", self.slots[slot.0]);
         };
         self.first_free = next;
         self.slots[slot.0] = Slot::Held { owner, len: 0 };
@@ -85,8 +80,7 @@ impl Slots {
 
     /// The slot that a sequence holds. Cost: a look at each slot.
     pub fn find(&self, owner: SeqId) -> Option<SlotId> {
-        let is_it =
-            |slot: &Slot| matches!(slot, Slot::Held { owner: held_by, .. } if *held_by == owner);
+        let is_it = |slot: &Slot| matches!(slot, Slot::Held { owner: held_by, .. } if *held_by == owner);
         self.slots.iter().position(is_it).map(SlotId)
     }
 
@@ -103,11 +97,7 @@ impl Slots {
     /// # Panics
     /// If it is free, or `len` is beyond its capacity.
     pub fn set_len(&mut self, slot: SlotId, len: usize) {
-        assert!(
-            len <= self.capacity,
-            "{len} positions in a slot of {}",
-            self.capacity
-        );
+        assert!(len <= self.capacity, "{len} positions in a slot of {}", self.capacity);
         match &mut self.slots[slot.0] {
             Slot::Held { len: stored, .. } => *stored = len,
             Slot::Free { .. } => panic!("{slot:?} is free, it stores nothing"),
@@ -130,11 +120,7 @@ impl Memory for Slots {
     }
 
     fn admit(&mut self, request: &mut Request) -> Admission {
-        assert!(
-            !self.holds(request.id),
-            "{} holds a slot already",
-            request.id
-        );
+        assert!(!self.holds(request.id), "{} holds a slot already", request.id);
         match self.take(request.id) {
             Some(_) => Admission::Admitted,
             None => Admission::NoRoom,
@@ -165,11 +151,7 @@ impl Memory for Slots {
         let mut owners: Vec<SeqId> = Vec::new();
         for slot in &self.slots {
             if let Slot::Held { owner, len } = *slot {
-                assert!(
-                    !owners.contains(&owner),
-                    "{owner} holds two slots: {:?}",
-                    self.slots
-                );
+                assert!(!owners.contains(&owner), "{owner} holds two slots: {:?}", self.slots);
                 assert!(len <= self.capacity, "{slot:?}");
                 owners.push(owner);
             }

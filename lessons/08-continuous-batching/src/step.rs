@@ -32,10 +32,8 @@ pub fn step<R: Runner<M>, M: Memory>(
     engine.next.clear();
     let rows = logits.chunks_exact_mut(engine.limits.vocab_size);
     for (request, logits) in engine.queues.running.iter().zip(rows) {
-        let token = (engine.choose)(request, logits).map_err(|source| EngineError::Choose {
-            id: request.id,
-            source,
-        })?;
+        let token =
+            (engine.choose)(request, logits).map_err(|source| EngineError::Choose { id: request.id, source })?;
         engine.next.push(token);
     }
 

@@ -25,15 +25,10 @@ impl<'a> TextStreams<'a> {
     /// Takes an event and calls `on_text` with the text that is complete now. It is called for each token, also with an empty text while a
     /// character is incomplete, so that a receiver that is gone is noticed at the next token. At the end it is called once more if something
     /// was held back. All texts of a request, put together, are the one-shot decode of its output.
-    pub fn push(
-        &mut self,
-        event: &Event<'_>,
-        on_text: &mut dyn FnMut(SeqId, &str) -> Delivery,
-    ) -> Delivery {
+    pub fn push(&mut self, event: &Event<'_>, on_text: &mut dyn FnMut(SeqId, &str) -> Delivery) -> Delivery {
         match *event {
             Event::Token { id, token } => {
-                let stream = (self.streams.entry(id))
-                    .or_insert_with(|| TextStream::continuing(self.tokenizer));
+                let stream = (self.streams.entry(id)).or_insert_with(|| TextStream::continuing(self.tokenizer));
                 on_text(id, stream.push(token))
             }
             Event::Finished { id, .. } => match self.streams.remove(&id).map(TextStream::finish) {

@@ -78,10 +78,7 @@ pub fn picture(steps: &[StepTrace], num_slots: usize) -> String {
     for step in steps {
         text += &format!("{:>4} ", step.step);
         for slot in 0..num_slots {
-            let seat = step
-                .computed
-                .iter()
-                .find(|seat| seat.slot == Some(SlotId(slot)));
+            let seat = step.computed.iter().find(|seat| seat.slot == Some(SlotId(slot)));
             let sign = match seat {
                 Some(seat) if seat.status == Status::Prefilling => format!("P{}", seat.id),
                 Some(seat) => format!("D{}", seat.id),
@@ -93,11 +90,7 @@ pub fn picture(steps: &[StepTrace], num_slots: usize) -> String {
         let finished: Vec<String> = (step.finished.iter())
             .map(|(id, reason)| format!("{id} {reason:?}"))
             .collect();
-        let line = format!(
-            "  waiting [{}]  finished [{}]",
-            waiting.join(" "),
-            finished.join(", ")
-        );
+        let line = format!("  waiting [{}]  finished [{}]", waiting.join(" "), finished.join(", "));
         text += &(line + "\n");
     }
     text

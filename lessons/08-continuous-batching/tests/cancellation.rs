@@ -5,8 +5,8 @@ use continuous_batching::oracle::play::Interrupted;
 use continuous_batching::runner::NoModel;
 use continuous_batching::slots::Slot;
 use continuous_batching::{
-    Admission, Batch, BatchSequence, Delivery, Engine, EngineError, EngineLimits, Event,
-    FinishReason, Memory, Refusal, Request, Runner, SeqId, Slots, Status,
+    Admission, Batch, BatchSequence, Delivery, Engine, EngineError, EngineLimits, Event, FinishReason, Memory, Refusal,
+    Request, Runner, SeqId, Slots, Status,
 };
 use generation::GenerateError;
 use std::error::Error;
@@ -52,21 +52,9 @@ fn abort_frees_in_every_state() {
         ("waiting, before anything ran", 0, 2, between, 0),
         ("waiting", 2, 2, between, 0),
         ("waiting, while a pass computes", 2, 2, while_computing, 0),
-        (
-            "prefilling, between scheduling and update",
-            0,
-            0,
-            while_computing,
-            1,
-        ),
+        ("prefilling, between scheduling and update", 0, 0, while_computing, 1),
         ("decoding", 2, 1, between, 1),
-        (
-            "decoding, between scheduling and update",
-            2,
-            1,
-            while_computing,
-            1,
-        ),
+        ("decoding, between scheduling and update", 2, 1, while_computing, 1),
     ] {
         let mut engine = scheduler(2, 2);
         let mut listener = Listener::default();
@@ -81,11 +69,7 @@ fn abort_frees_in_every_state() {
         abort(&mut engine, ids[which]);
         step(&mut engine, &mut listener);
         assert_eq!(engine.memory.num_free(), freed, "{state}");
-        assert_eq!(
-            listener.ends[&ids[which]],
-            FinishReason::Cancelled,
-            "{state}"
-        );
+        assert_eq!(listener.ends[&ids[which]], FinishReason::Cancelled, "{state}");
         assert_eq!(
             listener.tokens[&ids[which]].len(),
             if which == 2 { 0 } else { steps_before },
@@ -135,11 +119,7 @@ fn an_owner_drops_only_its_own_slot() {
     assert!(engine.cancel(first));
     let third = submit(&mut engine, 9);
     step(&mut engine, &mut listener);
-    assert_eq!(
-        engine.memory.slot_of(third),
-        slot,
-        "it sits where the first one sat"
-    );
+    assert_eq!(engine.memory.slot_of(third), slot, "it sits where the first one sat");
     assert!(!engine.cancel(first));
     assert!(!engine.memory.release(first));
     engine.check_invariants();
@@ -159,10 +139,7 @@ fn nothing_is_freed_twice() {
     // Two takers get two places.
     let [a, b] = [5, 6].map(|id| slots.take(SeqId(id)).unwrap());
     assert_ne!(a, b);
-    assert_eq!(
-        a, taken[0],
-        "the place that became free last is taken first"
-    );
+    assert_eq!(a, taken[0], "the place that became free last is taken first");
     assert_eq!(slots.take(SeqId(7)), None);
     slots.check_invariants();
 }
@@ -185,9 +162,7 @@ fn a_request_cancelled_in_its_last_step_publishes_nothing() {
 #[test]
 fn a_dropped_receiver_cancels_within_two_steps_and_nobody_else() {
     let mut engine = scheduler(3, 3);
-    let (senders, receivers): (Vec<_>, Vec<_>) = (0..3)
-        .map(|_| std::sync::mpsc::channel::<TokenId>())
-        .unzip();
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..3).map(|_| std::sync::mpsc::channel::<TokenId>()).unzip();
     let ids = [9, 9, 9].map(|n| submit(&mut engine, n));
     let mut deliver = |event: Event<'_>| match event {
         Event::Token { id, token } => match senders[id.0 as usize].send(token) {
@@ -206,11 +181,7 @@ fn a_dropped_receiver_cancels_within_two_steps_and_nobody_else() {
     assert!(!engine.memory.holds(ids[1]), "its slot is free");
     assert_eq!(engine.memory.num_free(), 1);
     engine.run(&mut deliver).unwrap();
-    let counts: Vec<usize> = receivers
-        .iter()
-        .flatten()
-        .map(|r| r.try_iter().count())
-        .collect();
+    let counts: Vec<usize> = receivers.iter().flatten().map(|r| r.try_iter().count()).collect();
     assert_eq!(counts, [9, 9], "the others get all their tokens");
 }
 
@@ -291,11 +262,7 @@ fn who_finds_no_slot_waits_and_is_not_overtaken() {
     let mut engine = scheduler(2, 8);
     let mut listener = Listener::default();
     let ids = [3, 1, 2, 1].map(|n| submit(&mut engine, n));
-    assert_eq!(
-        step(&mut engine, &mut listener),
-        2,
-        "two slots, two requests"
-    );
+    assert_eq!(step(&mut engine, &mut listener), 2, "two slots, two requests");
     assert!(ids[2..].iter().all(|id| !engine.memory.holds(*id)));
     assert_eq!(engine.queues.waiting[0].id, ids[2]);
     step(&mut engine, &mut listener);
@@ -323,10 +290,7 @@ fn never_more_run_than_may_run_and_a_free_slot_is_taken_in_the_next_step() {
         steps.push(sequences);
     }
     assert_eq!(steps.iter().max(), Some(&3));
-    assert_eq!(
-        steps.iter().sum::<usize>(),
-        (0..10).map(|i| 1 + i % 4).sum::<usize>()
-    );
+    assert_eq!(steps.iter().sum::<usize>(), (0..10).map(|i| 1 + i % 4).sum::<usize>());
 }
 
 /// vllm#4182: only one of several end-of-text tokens is known, and a text that ends with another one goes on.
@@ -422,10 +386,7 @@ fn one_bad_row_does_not_end_the_others() {
     let ids = [3, 3, 3, 2].map(|n| engine.submit(&[TokenId(1)], n).unwrap());
     let mut listener = Listener::default();
     let error = engine.run(&mut |event| listener.take(event)).unwrap_err();
-    assert!(
-        matches!(error, EngineError::Choose { id, .. } if id == bad),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::Choose { id, .. } if id == bad), "{error}");
     let told = ids.map(|id| listener.tokens[&id].len());
     assert_eq!(told, [3, 1, 3, 2]);
     assert_eq!(listener.ends[&bad], FinishReason::Cancelled);
@@ -505,9 +466,7 @@ fn a_canceller_works_from_another_thread() {
     let canceller = engine.canceller();
     let mut listener = Listener::default();
     step(&mut engine, &mut listener);
-    std::thread::spawn(move || canceller.cancel(ids[0]))
-        .join()
-        .unwrap();
+    std::thread::spawn(move || canceller.cancel(ids[0])).join().unwrap();
     step(&mut engine, &mut listener);
     assert_eq!(listener.ends.get(&ids[0]), Some(&FinishReason::Cancelled));
     assert_eq!(listener.tokens[&ids[0]].len(), 1);

@@ -53,10 +53,7 @@ fn the_gain_is_large_for_mixed_lengths_and_nothing_for_equal_ones() {
     let (waits, joins) = steps(&mixed, 8);
     let gain = waits as f64 / joins as f64;
     // The mean of the longest of 8 exponential lengths is 1 + 1/2 + … + 1/8 = 2.72 means.
-    assert!(
-        (2.5..2.9).contains(&gain),
-        "{waits} steps against {joins}: {gain}"
-    );
+    assert!((2.5..2.9).contains(&gain), "{waits} steps against {joins}: {gain}");
 }
 
 /// No step computes a row that nobody asked for: prompts once, and each token of an answer but the last once.
@@ -91,27 +88,15 @@ fn the_head_runs_on_sampling_rows_only() {
             let _ = cache.admit(&mut Request::new(SeqId(id), &ids(&[1]), 1, 16));
         }
         let tokens = [text(5, 1), text(1, 2), text(4, 3)];
-        let parts: Vec<_> = (0..3)
-            .map(|i| (i as u64, 0, &tokens[i][..], wants[i]))
-            .collect();
+        let parts: Vec<_> = (0..3).map(|i| (i as u64, 0, &tokens[i][..], wants[i])).collect();
         let mut state = State::new(&model.config, 0);
         let batch = batch_of(&parts);
         let (rows, counted) = ledger::measure(|| {
-            forward(
-                &model.config,
-                &model.weights,
-                &mut state,
-                &mut cache,
-                &pool,
-                &batch,
-            )
-            .unwrap()
-            .len()
+            forward(&model.config, &model.weights, &mut state, &mut cache, &pool, &batch)
+                .unwrap()
+                .len()
         });
-        assert_eq!(
-            rows,
-            wants.iter().filter(|wants| **wants).count() * llama.vocab_size
-        );
+        assert_eq!(rows, wants.iter().filter(|wants| **wants).count() * llama.vocab_size);
         counted.multiply_adds
     };
     let head = (llama.vocab_size * llama.hidden_size) as u64;

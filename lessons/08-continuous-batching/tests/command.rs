@@ -7,12 +7,7 @@ use std::process::{Command, Output, Stdio};
 /// Runs the command with `stdin` as its input.
 fn lesson08(model: &str, args: &[&str], stdin: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lesson08"));
-    command.args([
-        "--threads",
-        "1",
-        "--model",
-        fixtures::model(model).to_str().unwrap(),
-    ]);
+    command.args(["--threads", "1", "--model", fixtures::model(model).to_str().unwrap()]);
     command.args(args);
     command
         .stdin(Stdio::piped())
@@ -37,21 +32,14 @@ const MODEL: &str = "some-kv-tied-bf16";
 fn answers_do_not_depend_on_the_number_of_slots() {
     let texts = ["Once upon a time", "Tom", "The little dog"];
     let answers = |slots: &str| {
-        let args = [
-            &["generate", "--json", "--tokens", "7", "--slots", slots],
-            &texts[..],
-        ]
-        .concat();
+        let args = [&["generate", "--json", "--tokens", "7", "--slots", slots], &texts[..]].concat();
         let document = document(&lesson08(MODEL, &args, ""));
         let of = |answer: &Value, key: &str| answer[key].clone();
         let answers = document["answers"].as_array().unwrap();
         let parts = answers
             .iter()
             .map(|a| (of(a, "prompt"), of(a, "tokens"), of(a, "finish_reason")));
-        (
-            parts.collect::<Vec<_>>(),
-            document["steps"].as_u64().unwrap(),
-        )
+        (parts.collect::<Vec<_>>(), document["steps"].as_u64().unwrap())
     };
     let (alone, alone_steps) = answers("1");
     let (together, together_steps) = answers("3");
@@ -59,17 +47,8 @@ fn answers_do_not_depend_on_the_number_of_slots() {
     let args = [&["generate", "--json", "--tokens", "1"], &texts[..]].concat();
     assert_eq!(document(&lesson08(MODEL, &args, ""))["slots"], 3);
     assert_eq!(alone, together);
-    assert_eq!(
-        alone
-            .iter()
-            .map(|(prompt, _, _)| prompt)
-            .collect::<Vec<_>>(),
-        texts
-    );
-    assert!(
-        together_steps < alone_steps,
-        "{together_steps} and {alone_steps} steps"
-    );
+    assert_eq!(alone.iter().map(|(prompt, _, _)| prompt).collect::<Vec<_>>(), texts);
+    assert!(together_steps < alone_steps, "{together_steps} and {alone_steps} steps");
 }
 
 /// Plain output is the text and its continuation; texts may come on stdin.
@@ -98,14 +77,8 @@ fn texts_from_stdin_are_continued_line_by_line() {
 fn mistakes_are_one_line_on_stderr() {
     let long = "x ".repeat(600);
     for (args, advice) in [
-        (
-            &["generate"][..],
-            "give them as arguments, or one a line on stdin",
-        ),
-        (
-            &["generate", "--slots", "0", "Tom"],
-            "expected at least one",
-        ),
+        (&["generate"][..], "give them as arguments, or one a line on stdin"),
+        (&["generate", "--slots", "0", "Tom"], "expected at least one"),
         (&["generate", "Tom", &long], "shorten it"),
     ] {
         let output = lesson08(MODEL, args, "");

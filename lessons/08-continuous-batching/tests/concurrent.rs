@@ -7,9 +7,7 @@ use continuous_batching::model_runner::ModelRunner;
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::play::Interrupted;
 use continuous_batching::oracle::single::Single;
-use continuous_batching::{
-    Delivery, Engine, EngineLimits, Event, FinishReason, Refusal, SeqId, SlotCache, Status,
-};
+use continuous_batching::{Delivery, Engine, EngineLimits, Event, FinishReason, Refusal, SeqId, SlotCache, Status};
 use generation::Model;
 use layout::pool::Pool;
 use static_batching::batch::{Pad, Padding, Width};
@@ -19,18 +17,11 @@ use training::TokenId;
 
 /// Prompts of a story's beginning and others, of 1 to 20 tokens, with 0 to 17 tokens asked for.
 fn requests(model: &Model, count: usize) -> Vec<(Vec<TokenId>, usize)> {
-    let beginnings = [
-        "Once upon a time",
-        "Lily had a red ball.",
-        "One day, Tom",
-        "The fox",
-    ];
+    let beginnings = ["Once upon a time", "Lily had a red ball.", "One day, Tom", "The fox"];
     (0..count)
         .map(|i| {
             let prompt = match i % 3 {
-                0 => model
-                    .encode_prompt(beginnings[i / 3 % beginnings.len()])
-                    .unwrap(),
+                0 => model.encode_prompt(beginnings[i / 3 % beginnings.len()]).unwrap(),
                 _ => text(1 + i * 7 % 20, i as u32),
             };
             (prompt, i * 5 % 18)
@@ -191,10 +182,7 @@ fn the_cap_on_tokens_holds_for_every_request() {
     let mut listener = Listener::default();
     engine.run(&mut |event| listener.take(event)).unwrap();
     assert_eq!(ids.map(|id| listener.tokens[&id].len()), [2, 4, 4, 4]);
-    assert!(
-        ids.iter()
-            .all(|id| listener.ends[id] == FinishReason::Length)
-    );
+    assert!(ids.iter().all(|id| listener.ends[id] == FinishReason::Length));
 }
 
 /// Three requests on two slots, one of them cancelled at some moment; the others get what they get alone.
@@ -226,11 +214,7 @@ fn cancelled(which: usize, before_step: Option<usize>, during_step: Option<usize
     let single = Single::new(&model);
     for i in 0..3 {
         let (tokens, _) = single.answer(&prompts[i], 6, 64);
-        let expected = if i == which {
-            &tokens[..gets]
-        } else {
-            &tokens[..]
-        };
+        let expected = if i == which { &tokens[..gets] } else { &tokens[..] };
         assert_eq!(listener.tokens[&ids[i]], expected, "request {i}");
     }
     assert_eq!(listener.ends[&ids[which]], FinishReason::Cancelled);
@@ -297,10 +281,7 @@ fn a_receiver_that_is_gone_ends_only_its_own_request() {
     }
     let single = Single::new(&model);
     for i in [0, 2] {
-        assert_eq!(
-            listener.tokens[&ids[i]],
-            single.answer(&prompts[i], 8, 64).0
-        );
+        assert_eq!(listener.tokens[&ids[i]], single.answer(&prompts[i], 8, 64).0);
     }
     assert_eq!(listener.tokens[&ids[1]].len(), 2);
 }
@@ -317,10 +298,6 @@ fn a_request_goes_from_waiting_over_prefilling_to_decoding() {
     assert_eq!(engine.queues.running[0].status, Status::Decoding);
     engine.step(&mut |_| Delivery::Taken).unwrap();
     assert!(engine.is_idle());
-    let statuses: Vec<Status> = engine
-        .trace()
-        .iter()
-        .map(|step| step.computed[0].status)
-        .collect();
+    let statuses: Vec<Status> = engine.trace().iter().map(|step| step.computed[0].status).collect();
     assert_eq!(statuses, [Status::Prefilling, Status::Decoding]);
 }

@@ -53,8 +53,7 @@ mod ex_08_1_ragged_batch {
 
     /// Whose rows begin where: (id, first_row, num_rows).
     fn shares(batch: &Batch) -> Vec<(u64, usize, usize)> {
-        let share =
-            |s: &continuous_batching::batch::BatchSequence| (s.id.0, s.first_row, s.num_rows);
+        let share = |s: &continuous_batching::batch::BatchSequence| (s.id.0, s.first_row, s.num_rows);
         batch.sequences.iter().map(share).collect()
     }
 
@@ -62,16 +61,8 @@ mod ex_08_1_ragged_batch {
     fn one_that_just_joined_brings_its_whole_prompt() {
         let batch = built(&[running(1, &[50, 51, 52], &[], 0)]);
         let what = "request 1 with prompt [50, 51, 52], nothing computed";
-        expect(
-            &format!("{what}: tokens"),
-            plain(&batch.tokens),
-            [50, 51, 52],
-        );
-        expect(
-            &format!("{what}: positions"),
-            &batch.positions[..],
-            [0, 1, 2],
-        );
+        expect(&format!("{what}: tokens"), plain(&batch.tokens), [50, 51, 52]);
+        expect(&format!("{what}: positions"), &batch.positions[..], [0, 1, 2]);
         expect(
             &format!("{what}: (id, first_row, num_rows)"),
             shares(&batch),
@@ -83,8 +74,7 @@ mod ex_08_1_ragged_batch {
     #[test]
     fn one_that_decodes_brings_its_newest_token() {
         let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 4)]);
-        let what =
-            "request 1 with prompt [50, 51, 52] and output [60, 61], the first 4 of these computed";
+        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 4 of these computed";
         expect(&format!("{what}: tokens"), plain(&batch.tokens), [61]);
         expect(&format!("{what}: positions"), &batch.positions[..], [4]);
     }
@@ -92,10 +82,7 @@ mod ex_08_1_ragged_batch {
     /// A row's position says which keys it may see and how far it is turned. Row 1 of the batch is not position 1 of its text.
     #[test]
     fn positions_count_within_a_sequence_not_within_the_batch() {
-        let requests = [
-            running(1, &[50, 51, 52], &[60], 3),
-            running(2, &[70, 71], &[], 0),
-        ];
+        let requests = [running(1, &[50, 51, 52], &[60], 3), running(2, &[70, 71], &[], 0)];
         expect(
             "request 1 decodes position 3, request 2 brings a prompt of 2: positions",
             &built(&requests).positions[..],
@@ -120,10 +107,7 @@ mod ex_08_1_ragged_batch {
     /// Lesson 07 would make this a rectangle of 2 x 4.
     #[test]
     fn nobody_is_padded_to_the_longest() {
-        let requests = [
-            running(1, &[50, 51, 52, 53], &[], 0),
-            running(2, &[70], &[71], 1),
-        ];
+        let requests = [running(1, &[50, 51, 52, 53], &[], 0), running(2, &[70], &[71], 1)];
         expect(
             "request 1 brings 4 rows, request 2 brings 1: tokens",
             plain(&built(&requests).tokens),
@@ -135,18 +119,9 @@ mod ex_08_1_ragged_batch {
     #[test]
     fn whatever_is_not_in_memory_is_computed() {
         let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 2)]);
-        let what =
-            "request 1 with prompt [50, 51, 52] and output [60, 61], the first 2 of these computed";
-        expect(
-            &format!("{what}: tokens"),
-            plain(&batch.tokens),
-            [52, 60, 61],
-        );
-        expect(
-            &format!("{what}: positions"),
-            &batch.positions[..],
-            [2, 3, 4],
-        );
+        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 2 of these computed";
+        expect(&format!("{what}: tokens"), plain(&batch.tokens), [52, 60, 61]);
+        expect(&format!("{what}: positions"), &batch.positions[..], [2, 3, 4]);
     }
 
     #[test]
@@ -172,11 +147,7 @@ mod ex_08_1_ragged_batch {
             [60],
         );
         expect("the same: positions", &batch.positions[..], [2]);
-        expect(
-            "the same: (id, first_row, num_rows)",
-            shares(&batch),
-            [(1, 0, 1)],
-        );
+        expect("the same: (id, first_row, num_rows)", shares(&batch), [(1, 0, 1)]);
         build_batch(&[], &mut batch);
         assert!(
             batch.is_empty() && batch.sequences.is_empty(),
@@ -327,11 +298,7 @@ mod ex_08_2_admit {
         let mut queues = queue(&[5, 2]);
         let joined = admit(&mut queues, &mut Room::of(3), 4);
         let what = "memory for 3 tokens; request 1 needs 5, request 2 needs 2";
-        expect(
-            &format!("{what}: run"),
-            in_order(&queues.running),
-            Vec::<u64>::new(),
-        );
+        expect(&format!("{what}: run"), in_order(&queues.running), Vec::<u64>::new());
         expect(&format!("{what}: wait"), in_order(&queues.waiting), [1, 2]);
         expect(&format!("{what}: how many joined"), joined, 0usize);
     }
@@ -386,9 +353,7 @@ mod ex_08_3_recycle {
     }
 
     fn free(next: Option<usize>) -> Slot {
-        Slot::Free {
-            next: next.map(SlotId),
-        }
+        Slot::Free { next: next.map(SlotId) }
     }
 
     /// The slots on the free list, first one first; at most eight, so that a circle ends.
@@ -444,17 +409,9 @@ mod ex_08_3_recycle {
     fn the_next_owner_keeps_the_slot() {
         let (mut slots, mut first_free) = ([held(9), free(None)], Some(SlotId(1)));
         let given_back = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
-        expect(
-            "slot 0 is held by 9, and 7 gives it back: returned",
-            given_back,
-            false,
-        );
+        expect("slot 0 is held by 9, and 7 gives it back: returned", given_back, false);
         expect("the same: slot 0", slots[0], held(9));
-        expect(
-            "the same: the free list",
-            on_the_list(&slots, first_free),
-            [1],
-        );
+        expect("the same: the free list", on_the_list(&slots, first_free), [1]);
     }
 
     #[test]
@@ -476,8 +433,7 @@ mod ex_08_4_step {
     use continuous_batching::queues::Queues;
     use continuous_batching::step::step;
     use continuous_batching::{
-        Admission, Delivery, Engine, EngineError, EngineLimits, Event, Memory, Request, Runner,
-        SeqId, Status,
+        Admission, Delivery, Engine, EngineError, EngineLimits, Event, Memory, Request, Runner, SeqId, Status,
     };
 
     /// Who holds memory; there is always room.
@@ -512,12 +468,7 @@ mod ex_08_4_step {
     }
 
     /// Everybody who waits joins at once; each brings what is not computed.
-    fn everybody(
-        queues: &mut Queues,
-        memory: &mut Holders,
-        _: &EngineLimits,
-        batch: &mut Batch,
-    ) -> usize {
+    fn everybody(queues: &mut Queues, memory: &mut Holders, _: &EngineLimits, batch: &mut Batch) -> usize {
         let joined = queues.waiting.len();
         for mut request in std::mem::take(&mut queues.waiting) {
             let _ = memory.admit(&mut request);
@@ -627,16 +578,8 @@ mod ex_08_4_step {
     fn one_request_gets_one_token_a_step() {
         let mut engine = engine(&[(&[5, 6], 3)]);
         let what = "a model that says n + 1 after n, request 0 with prompt [5, 6]";
-        expect(
-            &format!("{what}: first step"),
-            stepped(&mut engine),
-            ["0 says 7"],
-        );
-        expect(
-            &format!("{what}: second step"),
-            stepped(&mut engine),
-            ["0 says 8"],
-        );
+        expect(&format!("{what}: first step"), stepped(&mut engine), ["0 says 7"]);
+        expect(&format!("{what}: second step"), stepped(&mut engine), ["0 says 8"]);
     }
 
     /// Row i of the logits belongs to the i-th request, however many rows of the batch each has.
@@ -683,18 +626,9 @@ mod ex_08_4_step {
             stepped(&mut engine),
             ["0 says 2", "1 says 11", "0 ends: Length"],
         );
-        let running: Vec<u64> = engine
-            .queues
-            .running
-            .iter()
-            .map(|request| request.id.0)
-            .collect();
+        let running: Vec<u64> = engine.queues.running.iter().map(|request| request.id.0).collect();
         expect("after the step: run", running, [1]);
-        expect(
-            "after the step: hold memory",
-            &engine.memory.0[..],
-            [SeqId(1)],
-        );
+        expect("after the step: hold memory", &engine.memory.0[..], [SeqId(1)]);
     }
 
     /// The model says 30 after 29, and 30 ends a text.
@@ -743,11 +677,7 @@ mod ex_08_4_step {
             tokens(heard),
             ["0 says 2", "1 says 11"],
         );
-        expect(
-            "tokens of the next step",
-            tokens(stepped(&mut engine)),
-            ["1 says 12"],
-        );
+        expect("tokens of the next step", tokens(stepped(&mut engine)), ["1 says 12"]);
     }
 
     /// A step that fails can be tried again, so it may not have told anybody anything.
@@ -766,12 +696,7 @@ mod ex_08_4_step {
             "the logits of request 1 are no numbers\n  expected an error that names request 1\n  found    {done:?}"
         );
         expect("the same: what was told", heard, Vec::<String>::new());
-        let outputs: Vec<usize> = engine
-            .queues
-            .running
-            .iter()
-            .map(|r| r.output.len())
-            .collect();
+        let outputs: Vec<usize> = engine.queues.running.iter().map(|r| r.output.len()).collect();
         expect("the same: tokens of both outputs", outputs, [0, 0]);
         engine.runner.broken = None;
         expect(
@@ -806,8 +731,7 @@ mod ex_08_5_cancellation {
             .iter()
             .filter(|fault| {
                 let careless = CARELESS.iter().find(|(what, _)| what == *fault);
-                let (_, make) =
-                    careless.unwrap_or_else(|| panic!("no careless engine that {fault}"));
+                let (_, make) = careless.unwrap_or_else(|| panic!("no careless engine that {fault}"));
                 test_cancellation(make).is_ok()
             })
             .copied()
@@ -822,10 +746,7 @@ mod ex_08_5_cancellation {
     #[test]
     fn the_right_engine_passes() {
         let seen = test_cancellation(&correct);
-        assert!(
-            seen.is_ok(),
-            "the right engine\n  expected Ok\n  found    {seen:?}"
-        );
+        assert!(seen.is_ok(), "the right engine\n  expected Ok\n  found    {seen:?}");
     }
 
     #[test]
@@ -855,10 +776,7 @@ mod ex_08_5_cancellation {
 
     #[test]
     fn the_others_are_looked_at() {
-        finds_out(&[
-            "does not give the slot back",
-            "gives the slot back and writes on",
-        ]);
+        finds_out(&["does not give the slot back", "gives the slot back and writes on"]);
     }
 
     /// No engine was left out above.
@@ -887,11 +805,7 @@ mod ex_08_6_steps {
     #[test]
     fn refilled_slots_take_as_many_steps_as_the_answer_says() {
         let (options, answer) = question("08.6");
-        expect(
-            "the right option",
-            options[answer].as_str(),
-            refilled().to_string(),
-        );
+        expect("the right option", options[answer].as_str(), refilled().to_string());
     }
 
     /// One after the other, and two at a time in batches with a wait window of zero.
@@ -992,17 +906,9 @@ mod ex_08_8_alone {
             Ok(TokenId(1))
         };
         kv_cache::generate::generate(&prompt, &alone, next, &mut |_| {}).unwrap();
-        expect(
-            "steps of a request, and passes of lesson 06's loop",
-            steps,
-            passes,
-        );
+        expect("steps of a request, and passes of lesson 06's loop", steps, passes);
         let (options, answer) = question("08.8");
-        expect(
-            "the right option",
-            options[answer].as_str(),
-            steps.to_string(),
-        );
+        expect("the right option", options[answer].as_str(), steps.to_string());
         expect(
             "the first option, all slots on one text",
             options[0].as_str(),
@@ -1070,9 +976,7 @@ mod whole {
     use super::{expect, ids};
     use continuous_batching::model_runner::ModelRunner;
     use continuous_batching::runner::NoModel;
-    use continuous_batching::{
-        Delivery, Engine, EngineLimits, Event, Memory, Runner, SlotCache, Slots,
-    };
+    use continuous_batching::{Delivery, Engine, EngineLimits, Event, Memory, Runner, SlotCache, Slots};
     use generation::Model;
     use layout::pool::Pool;
     use std::collections::BTreeMap;
@@ -1113,16 +1017,8 @@ mod whole {
             engine.submit(&ids(&[1, 2]), length).unwrap();
         }
         run(&mut engine, 32, &mut |_| Delivery::Taken);
-        expect(
-            "steps for lengths 2, 8, 3, 3 on two slots",
-            engine.num_steps(),
-            8u64,
-        );
-        let running: Vec<usize> = engine
-            .trace()
-            .iter()
-            .map(|step| step.computed.len())
-            .collect();
+        expect("steps for lengths 2, 8, 3, 3 on two slots", engine.num_steps(), 8u64);
+        let running: Vec<usize> = engine.trace().iter().map(|step| step.computed.len()).collect();
         expect("requests in each step", running, vec![2; 8]);
         expect("slots held at the end", engine.memory.num_holders(), 0usize);
     }
@@ -1131,8 +1027,7 @@ mod whole {
     #[test]
     fn a_small_model_answers_many_as_the_reference_answers_each() {
         let golden = fixtures::golden("some-kv-tied-bf16");
-        let mut model =
-            Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
+        let mut model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
         model.config.eos_token_ids.clear();
         let (pool, capacity) = (Pool::new(2), model.config.llama.max_seq_len);
         let runner = ModelRunner::new(&model, &pool, 2, capacity);
@@ -1150,11 +1045,7 @@ mod whole {
         run(&mut engine, most_steps, &mut |event| {
             if let Event::Finished { id, output, .. } = event {
                 let (name, tokens) = &expected[&id];
-                expect(
-                    &format!("{}, prompt {name:?}", golden.model),
-                    output,
-                    tokens.as_slice(),
-                );
+                expect(&format!("{}, prompt {name:?}", golden.model), output, tokens.as_slice());
             }
             Delivery::Taken
         });

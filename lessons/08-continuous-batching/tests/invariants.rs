@@ -3,9 +3,7 @@
 use continuous_batching::admission::admit;
 use continuous_batching::queues::Queues;
 use continuous_batching::ragged::build_batch;
-use continuous_batching::{
-    Batch, EngineLimits, FinishReason, Memory, Request, SeqId, SlotId, Slots, Status,
-};
+use continuous_batching::{Batch, EngineLimits, FinishReason, Memory, Request, SeqId, SlotId, Slots, Status};
 use proptest::prelude::*;
 use training::TokenId;
 

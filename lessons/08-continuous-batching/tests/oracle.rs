@@ -49,20 +49,18 @@ fn planned() -> impl Strategy<Value = Planned> {
     // Few different tokens, so that prompts share beginnings.
     let prompt = prop::collection::vec((0..3u32).prop_map(TokenId), 1..=MAX_SEQ_LEN);
     let new_tokens = prop_oneof![1 => Just(0), 1 => Just(1), 6 => 2..10usize, 1 => Just(100)];
-    (0..8u64, prompt, new_tokens, cancel()).prop_map(
-        |(arrives, mut prompt, max_new_tokens, cancel)| {
-            // Short prompts are the ones that leave room for an answer.
-            if max_new_tokens % 2 == 0 {
-                prompt.truncate(5);
-            }
-            Planned {
-                arrives,
-                prompt,
-                max_new_tokens,
-                cancel,
-            }
-        },
-    )
+    (0..8u64, prompt, new_tokens, cancel()).prop_map(|(arrives, mut prompt, max_new_tokens, cancel)| {
+        // Short prompts are the ones that leave room for an answer.
+        if max_new_tokens % 2 == 0 {
+            prompt.truncate(5);
+        }
+        Planned {
+            arrives,
+            prompt,
+            max_new_tokens,
+            cancel,
+        }
+    })
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -116,10 +114,7 @@ fn sweep(share: u8) {
         failure_persistence: None,
         ..Config::default()
     };
-    let rng = proptest::test_runner::TestRng::from_seed(
-        proptest::test_runner::RngAlgorithm::ChaCha,
-        &[share; 32],
-    );
+    let rng = proptest::test_runner::TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &[share; 32]);
     let result = TestRunner::new_with_rng(config, rng).run(&cases(), |case| {
         caught(|| play_case(&mut engine_of(&case), &case)).map_err(TestCaseError::fail)
     });
@@ -158,9 +153,7 @@ fn count_states(case: &Case, steps: &[StepTrace], counts: &mut BTreeMap<&'static
         let waits = |step: u64| at(step).is_some_and(|trace| trace.waiting.contains(&id));
         let status = |step: u64| {
             let seats = at(step)?.computed.iter();
-            seats
-                .map(|seat| (seat.id, seat.status))
-                .find(|seat| seat.0 == id)
+            seats.map(|seat| (seat.id, seat.status)).find(|seat| seat.0 == id)
         };
         let found = match planned.cancel {
             Some(Cancel::Before(0)) => "waiting, before",
@@ -169,10 +162,7 @@ fn count_states(case: &Case, steps: &[StepTrace], counts: &mut BTreeMap<&'static
                 before if status(before).is_some() => "decoding, before",
                 _ => "over",
             },
-            Some(Cancel::During(wait)) => match (
-                status(planned.arrives + wait),
-                waits(planned.arrives + wait),
-            ) {
+            Some(Cancel::During(wait)) => match (status(planned.arrives + wait), waits(planned.arrives + wait)) {
                 (_, true) => "waiting, during",
                 (Some((_, Status::Prefilling)), _) => "prefilling, during",
                 (Some(_), _) => "decoding, during",
@@ -237,11 +227,7 @@ fn what_is_expected_is_what_a_single_run_gives() {
             max_new_tokens: 9,
             cancel: None,
         }];
-        play(
-            &mut Engine::new(runner, cache, limits.clone()),
-            &plan,
-            &mut |_| {},
-        );
+        play(&mut Engine::new(runner, cache, limits.clone()), &plan, &mut |_| {});
 
         if prompt.len() == MAX_SEQ_LEN {
             continue; // no room for an answer
@@ -256,10 +242,7 @@ fn what_is_expected_is_what_a_single_run_gives() {
             let token = generation::generate::greedy(logits).unwrap();
             request.accept(token, &limits);
         }
-        assert_eq!(
-            (request.output, request.status),
-            (expected, Status::Finished(reason))
-        );
+        assert_eq!((request.output, request.status), (expected, Status::Finished(reason)));
     }
 }
 
@@ -272,33 +255,19 @@ fn every_token_of_the_context_counts() {
     for place in 0..prompt.len() {
         let mut other = prompt.clone();
         other[place] = TokenId(60);
-        assert_ne!(
-            answer(&other, 6, &limits).0,
-            right,
-            "position {place} is not read"
-        );
+        assert_ne!(answer(&other, 6, &limits).0, right, "position {place} is not read");
     }
     let mut swapped = prompt.clone();
     swapped.swap(2, 7);
-    assert_ne!(
-        answer(&swapped, 6, &limits).0,
-        right,
-        "the order is not read"
-    );
+    assert_ne!(answer(&swapped, 6, &limits).0, right, "the order is not read");
 }
 
 /// Equal tokens hide slips; there are few of them.
 #[test]
 fn answers_are_spread_over_the_vocabulary() {
     let limits = limits(MAX_SEQ_LEN, 1);
-    let mut found: Vec<TokenId> = prompts()
-        .flat_map(|prompt| answer(&prompt, 9, &limits).0)
-        .collect();
+    let mut found: Vec<TokenId> = prompts().flat_map(|prompt| answer(&prompt, 9, &limits).0).collect();
     found.sort_unstable();
     found.dedup();
-    assert!(
-        found.len() > VOCAB_SIZE / 2,
-        "only {} different tokens",
-        found.len()
-    );
+    assert!(found.len() > VOCAB_SIZE / 2, "only {} different tokens", found.len());
 }

@@ -28,15 +28,7 @@ fn slots_for(model: &Model, num_slots: usize, owners: &[u64]) -> SlotCache {
 fn run(model: &Model, pool: &Pool, cache: &mut impl KvCache, batch: &Batch) -> Vec<Vec<f32>> {
     batch.check_invariants();
     let mut state = State::new(&model.config, 0);
-    let logits = forward(
-        &model.config,
-        &model.weights,
-        &mut state,
-        cache,
-        pool,
-        batch,
-    )
-    .unwrap();
+    let logits = forward(&model.config, &model.weights, &mut state, cache, pool, batch).unwrap();
     logits
         .chunks_exact(model.config.llama.vocab_size)
         .map(<[f32]>::to_vec)
@@ -62,10 +54,7 @@ fn a_sequence_in_chunks_has_the_bits_of_lesson_06() {
                 let [b] = &run(&model, &pool, &mut one, &batch)[..] else {
                     panic!("one row of logits");
                 };
-                assert_eq!(
-                    a, b,
-                    "length {len}, chunks of {chunk}: the two caches differ"
-                );
+                assert_eq!(a, b, "length {len}, chunks of {chunk}: the two caches differ");
                 if (index + 1) * chunk >= len {
                     assert_eq!(*a, expected, "length {len}, chunks of {chunk}");
                 }
@@ -100,12 +89,7 @@ fn the_bits_of_a_row_do_not_depend_on_company() {
             let sampling = parts.iter().filter(|part| part.3);
             assert_eq!(logits.len(), sampling.clone().count());
             for (part, logits) in sampling.zip(&logits) {
-                assert_eq!(
-                    *logits,
-                    single.logits(part.2),
-                    "sequence {}, order {order:?}",
-                    part.0
-                );
+                assert_eq!(*logits, single.logits(part.2), "sequence {}, order {order:?}", part.0);
             }
             // Second pass: the last token of those, beside a prompt that comes new.
             let late = text(6, 9);
@@ -132,35 +116,16 @@ fn stale_content_after_slot_reuse_is_never_read() {
     let (model, pool) = (stories(), Pool::new(2));
     let single = Single::new(&model);
     let mut cache = slots_for(&model, 1, &[0]);
-    run(
-        &model,
-        &pool,
-        &mut cache,
-        &batch_of(&[(0, 0, &text(40, 7), true)]),
-    );
+    run(&model, &pool, &mut cache, &batch_of(&[(0, 0, &text(40, 7), true)]));
     assert!(cache.release(SeqId(0)));
     let short = text(6, 8);
     let _ = cache.admit(&mut Request::new(SeqId(1), &short, 1, 64));
     let slot = cache.slot_of(SeqId(1)).unwrap();
-    assert_eq!(
-        cache.slots().len(slot),
-        0,
-        "a new owner begins with nothing"
-    );
-    let first = run(
-        &model,
-        &pool,
-        &mut cache,
-        &batch_of(&[(1, 0, &short[..5], true)]),
-    );
+    assert_eq!(cache.slots().len(slot), 0, "a new owner begins with nothing");
+    let first = run(&model, &pool, &mut cache, &batch_of(&[(1, 0, &short[..5], true)]));
     assert_eq!(first[0], single.logits(&short[..5]));
     cache.overwrite_unused(f32::NAN);
-    let second = run(
-        &model,
-        &pool,
-        &mut cache,
-        &batch_of(&[(1, 5, &short[5..], true)]),
-    );
+    let second = run(&model, &pool, &mut cache, &batch_of(&[(1, 5, &short[5..], true)]));
     assert_eq!(second[0], single.logits(&short));
 }
 
@@ -172,20 +137,10 @@ fn rows_may_be_computed_again() {
     let (tokens, other) = (text(10, 1), text(4, 2));
     let mut cache = slots_for(&model, 1, &[0]);
     for _ in 0..2 {
-        let logits = run(
-            &model,
-            &pool,
-            &mut cache,
-            &batch_of(&[(0, 0, &tokens, true)]),
-        );
+        let logits = run(&model, &pool, &mut cache, &batch_of(&[(0, 0, &tokens, true)]));
         assert_eq!(logits[0], single.logits(&tokens));
     }
-    let logits = run(
-        &model,
-        &pool,
-        &mut cache,
-        &batch_of(&[(0, 6, &other, true)]),
-    );
+    let logits = run(&model, &pool, &mut cache, &batch_of(&[(0, 6, &other, true)]));
     let joined = [&tokens[..6], &other].concat();
     assert_eq!(logits[0], single.logits(&joined));
 }
@@ -196,12 +151,7 @@ fn a_refused_batch_changes_nothing() {
     let (model, pool) = (stories(), Pool::new(1));
     let tokens = text(5, 1);
     let mut cache = slots_for(&model, 2, &[0, 1]);
-    run(
-        &model,
-        &pool,
-        &mut cache,
-        &batch_of(&[(0, 0, &tokens, true)]),
-    );
+    run(&model, &pool, &mut cache, &batch_of(&[(0, 0, &tokens, true)]));
     let mut state = State::new(&model.config, 0);
     let long = text(65, 1);
     let unknown = ids(&[1, 2048]);
@@ -229,8 +179,7 @@ fn a_refused_batch_changes_nothing() {
 fn an_empty_batch_computes_nothing() {
     let model = stories();
     let mut cache = slots_for(&model, 1, &[]);
-    let (logits, counted) =
-        ledger::measure(|| run(&model, &Pool::new(1), &mut cache, &Batch::default()));
+    let (logits, counted) = ledger::measure(|| run(&model, &Pool::new(1), &mut cache, &Batch::default()));
     assert_eq!(logits.len(), 0);
     assert_eq!((counted.multiply_adds, counted.steps), (0, 0));
 }

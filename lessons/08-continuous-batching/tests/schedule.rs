@@ -21,11 +21,7 @@ fn scheduler(num_slots: usize) -> Engine<NoModel, Slots> {
 }
 
 /// Steps until all is done; request `i` is submitted before step `arrives[i]`.
-fn trace(
-    num_slots: usize,
-    requests: &[(u64, usize, usize)],
-    cancels: &[(u64, u64)],
-) -> Vec<StepTrace> {
+fn trace(num_slots: usize, requests: &[(u64, usize, usize)], cancels: &[(u64, u64)]) -> Vec<StepTrace> {
     let mut engine = scheduler(num_slots);
     let mut listener = Listener::default();
     let last = requests.iter().map(|request| request.0).max().unwrap();
@@ -90,10 +86,7 @@ fn joining_and_leaving_at_every_step() {
 fn a_trace_is_json_and_comes_back() {
     let steps = trace(1, &[(0, 2, 2), (0, 1, 1)], &[]);
     let text = serde_json::to_string_pretty(&steps).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Vec<StepTrace>>(&text).unwrap(),
-        steps
-    );
+    assert_eq!(serde_json::from_str::<Vec<StepTrace>>(&text).unwrap(), steps);
     insta::assert_snapshot!("trace_json", text);
 }
 
@@ -111,8 +104,5 @@ fn refusals_say_what_was_found_and_what_to_do() {
             vocab_size: 2048,
         },
     ];
-    insta::assert_snapshot!(
-        "refusals",
-        said.map(|refusal| refusal.to_string()).join("\n")
-    );
+    insta::assert_snapshot!("refusals", said.map(|refusal| refusal.to_string()).join("\n"));
 }

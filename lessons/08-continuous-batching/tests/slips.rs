@@ -153,9 +153,7 @@ fn plan() -> Vec<Planned> {
         .enumerate()
         .map(|(index, (prompt_tokens, max_new_tokens))| Planned {
             arrives: index as u64 / 2,
-            prompt: (0..prompt_tokens)
-                .map(|i| TokenId(10 * index as u32 + i))
-                .collect(),
+            prompt: (0..prompt_tokens).map(|i| TokenId(10 * index as u32 + i)).collect(),
             max_new_tokens,
             cancel: None,
         })

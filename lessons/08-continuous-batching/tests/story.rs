@@ -5,9 +5,7 @@ use fixtures::without_figures;
 use std::process::Command;
 
 /// Lines that a machine or a model decides, by their beginnings; what is told in their place ends there.
-const NOT_OURS: [&str; 7] = [
-    "model ", "Claim", "claims", "chart", "machine", "figures", "arrivals",
-];
+const NOT_OURS: [&str; 7] = ["model ", "Claim", "claims", "chart", "machine", "figures", "arrivals"];
 
 /// Every number becomes #, and runs of blanks and of the lines of bars and tables one sign, since their widths hang on numbers.
 fn redacted(story: &str) -> String {
@@ -19,9 +17,7 @@ fn redacted(story: &str) -> String {
         let text = line.trim();
         let column = line.len() - line.trim_start().len();
         in_texts = (in_texts || text.starts_with("step   slot")) && !text.is_empty();
-        let foreign = NOT_OURS
-            .iter()
-            .find(|beginning| text.starts_with(**beginning));
+        let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
         if let Some(beginning) = foreign {
             lines.push(format!("{} …", beginning.trim()));
         } else if in_texts {

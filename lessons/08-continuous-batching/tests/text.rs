@@ -28,9 +28,7 @@ fn the_pieces_of_each_request_add_up_to_its_text() {
         "It was",
     ];
     for (i, prompt) in prompts.iter().enumerate() {
-        engine
-            .submit(&model.encode_prompt(prompt).unwrap(), 8 + 3 * i)
-            .unwrap();
+        engine.submit(&model.encode_prompt(prompt).unwrap(), 8 + 3 * i).unwrap();
     }
     let mut streams = TextStreams::new(tokenizer);
     let (mut texts, mut listener) = (BTreeMap::<SeqId, String>::new(), Listener::default());
@@ -45,11 +43,7 @@ fn the_pieces_of_each_request_add_up_to_its_text() {
         .unwrap();
     assert_eq!(streams.num_open(), 0);
     for (id, tokens) in &listener.tokens {
-        assert_eq!(
-            texts[id],
-            decode_continuation(tokenizer, tokens),
-            "request {id}"
-        );
+        assert_eq!(texts[id], decode_continuation(tokenizer, tokens), "request {id}");
     }
 }
 
@@ -103,10 +97,7 @@ fn what_is_held_back_is_flushed_at_its_own_end() {
             Delivery::Taken
         })
     };
-    let token = |id, token| Event::Token {
-        id: SeqId(id),
-        token,
-    };
+    let token = |id, token| Event::Token { id: SeqId(id), token };
     let end = |id| Event::Finished {
         id: SeqId(id),
         reason: FinishReason::Length,

@@ -31,9 +31,7 @@ const TEMPERATURES: [f32; 16] = [
     0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.5, 2.0, 3.0,
 ];
 const TOP_KS: [usize; 11] = [0, 1, 2, 3, 5, 8, 10, 20, 50, 100, 500];
-const TOP_PS: [f32; 14] = [
-    0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0,
-];
+const TOP_PS: [f32; 14] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0];
 const MIN_PS: [f32; 9] = [0.0, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 const SEEDS: u64 = 200;
 const ANSWERS: u32 = 4;
@@ -109,14 +107,7 @@ impl From<Places> for Setting {
 
 impl From<Setting> for Places {
     fn from(at: Setting) -> Places {
-        (
-            at.temperature,
-            at.top_k,
-            at.top_p,
-            at.min_p,
-            at.seed,
-            at.answer,
-        )
+        (at.temperature, at.top_k, at.top_p, at.min_p, at.seed, at.answer)
     }
 }
 
@@ -281,8 +272,7 @@ fn settings(context: u64) -> Vec<Setting> {
     all.extend((0..MIN_PS.len()).map(|min_p| Setting { min_p, ..off }));
     for case in 0..CASES {
         // Numbers with an address of their own: the sampler's, under a seed that no slider has.
-        let place =
-            |what, count: usize| (uniform(u64::MAX - context, what, case) * count as f64) as usize;
+        let place = |what, count: usize| (uniform(u64::MAX - context, what, case) * count as f64) as usize;
         all.push(Setting {
             temperature: place(0, TEMPERATURES.len()),
             top_k: place(1, TOP_KS.len()),
@@ -353,12 +343,7 @@ fn sentences(context: &Context, pieces: &[String]) -> anyhow::Result<Vec<Step>> 
     let nucleus = stage(first.temperature, first.top_k, first.top_p, 0.0)?.kept;
     let last = choose(context, first.clone())?;
     let share_of = |part: &[(u32, f64)], whole: &[(u32, f64)]| {
-        let of = |id: u32| {
-            whole
-                .iter()
-                .find(|(other, _)| *other == id)
-                .map_or(0.0, |(_, p)| *p)
-        };
+        let of = |id: u32| whole.iter().find(|(other, _)| *other == id).map_or(0.0, |(_, p)| *p);
         percent(part.iter().map(|(id, _)| of(*id)).sum())
     };
     let point = uniform(first.seed, first.answer, context.position);

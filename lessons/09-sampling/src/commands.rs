@@ -24,11 +24,7 @@ const SHOWN: usize = 40;
 const MOST_ANSWERS: u32 = 64;
 
 /// `generate`: one answer is printed as it comes, several one after the other when all are done; with --json one document at the end.
-pub fn generate(
-    args: &CommonArgs,
-    text: Option<String>,
-    flags: &SamplingFlags,
-) -> anyhow::Result<()> {
+pub fn generate(args: &CommonArgs, text: Option<String>, flags: &SamplingFlags) -> anyhow::Result<()> {
     let num_answers = flags.answers;
     anyhow::ensure!(
         (1..=MOST_ANSWERS).contains(&num_answers),
@@ -119,9 +115,7 @@ fn the_text(args: &CommonArgs, text: Option<String>) -> anyhow::Result<String> {
     let mut text = text.or_else(|| args.prompt.clone()).unwrap_or_default();
     let mut stdin = std::io::stdin();
     if text.is_empty() && !stdin.is_terminal() {
-        stdin
-            .read_to_string(&mut text)
-            .context("reading the text from stdin")?;
+        stdin.read_to_string(&mut text).context("reading the text from stdin")?;
         text.truncate(text.trim_end_matches('\n').len());
     }
     anyhow::ensure!(

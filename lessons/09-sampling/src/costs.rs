@@ -26,10 +26,7 @@ fn shares() -> Task {
 }
 
 fn largest() -> Task {
-    let logits: Vec<Counted> = made_up_logits(VOCAB_SIZE, 2)
-        .into_iter()
-        .map(Counted)
-        .collect();
+    let logits: Vec<Counted> = made_up_logits(VOCAB_SIZE, 2).into_iter().map(Counted).collect();
     let mut kept = Vec::new();
     Task::new("09.2", "40 of 4096", move || {
         top_k(&logits, 40, &mut kept);
@@ -83,10 +80,7 @@ mod tests {
         (task.work)();
         let counted = ledger::measure(|| (task.work)()).1.get(COMPARISONS);
         let vocab_size = VOCAB_SIZE as u64;
-        assert!(
-            (vocab_size / 2..2 * vocab_size).contains(&counted),
-            "{counted}"
-        );
+        assert!((vocab_size / 2..2 * vocab_size).contains(&counted), "{counted}");
     }
 
     #[test]

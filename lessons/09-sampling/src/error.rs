@@ -6,9 +6,7 @@ use training::TokenId;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SamplingError {
     /// Not a number, negative, infinite, or so small that dividing by it says nothing.
-    #[error(
-        "temperature: expected 0 (always the likeliest token) or a number from {least} to {most}, found {found}"
-    )]
+    #[error("temperature: expected 0 (always the likeliest token) or a number from {least} to {most}, found {found}")]
     Temperature {
         /// What was asked for.
         found: f32,
@@ -30,9 +28,7 @@ pub enum SamplingError {
         found: f32,
     },
     /// A factor that is no factor.
-    #[error(
-        "repetition_penalty: expected a number from 0.01 to 100 (1 changes nothing), found {found}"
-    )]
+    #[error("repetition_penalty: expected a number from 0.01 to 100 (1 changes nothing), found {found}")]
     RepetitionPenalty {
         /// What was asked for.
         found: f32,

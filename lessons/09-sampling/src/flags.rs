@@ -23,20 +23,10 @@ pub struct SamplingFlags {
     #[arg(long, default_value_t = 1.0, value_name = "F")]
     pub repetition_penalty: f32,
     /// Taken from the logit of each token that the answer has
-    #[arg(
-        long,
-        default_value_t = 0.0,
-        value_name = "X",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, default_value_t = 0.0, value_name = "X", allow_negative_numbers = true)]
     pub presence_penalty: f32,
     /// Taken from it for each time that the answer has the token
-    #[arg(
-        long,
-        default_value_t = 0.0,
-        value_name = "X",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, default_value_t = 0.0, value_name = "X", allow_negative_numbers = true)]
     pub frequency_penalty: f32,
     /// Adds to a token's logit, as ID=X; -inf forbids it. May be given several times
     #[arg(long = "bias", value_name = "ID=X", value_parser = parse_bias)]

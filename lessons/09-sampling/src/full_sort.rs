@@ -42,11 +42,7 @@ pub fn sample(
         return Ok(likeliest);
     }
 
-    let point = uniform(
-        params.seed,
-        params.answer,
-        (prompt.len() + output.len()) as u64,
-    );
+    let point = uniform(params.seed, params.answer, (prompt.len() + output.len()) as u64);
     let candidates = candidates(params, logits);
     let probabilities: Vec<f32> = candidates.iter().map(|(_, p)| *p).collect();
     Ok(TokenId(candidates[place_of(&probabilities, point)].0))

@@ -20,13 +20,7 @@ impl History {
     ///
     /// # Panics
     /// If the text has a token that `logits` has not.
-    pub fn penalize(
-        &mut self,
-        params: &SamplingParams,
-        prompt: &[TokenId],
-        output: &[TokenId],
-        logits: &mut [f32],
-    ) {
+    pub fn penalize(&mut self, params: &SamplingParams, prompt: &[TokenId], output: &[TokenId], logits: &mut [f32]) {
         if self.seen.len() < logits.len() {
             self.seen.resize(logits.len(), Seen::default());
             self.tokens.reserve(logits.len());

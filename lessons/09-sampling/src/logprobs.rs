@@ -64,13 +64,7 @@ impl LogSoftmax {
 }
 
 /// The `count` likeliest tokens, the likeliest first, written over `out`; `scratch` is for indices.
-pub fn likeliest(
-    logits: &[f32],
-    softmax: LogSoftmax,
-    count: usize,
-    scratch: &mut Vec<u32>,
-    out: &mut Vec<Logprob>,
-) {
+pub fn likeliest(logits: &[f32], softmax: LogSoftmax, count: usize, scratch: &mut Vec<u32>, out: &mut Vec<Logprob>) {
     top_k(logits, count, scratch);
     out.clear();
     out.extend(scratch.iter().map(|id| Logprob {

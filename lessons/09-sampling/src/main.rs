@@ -43,8 +43,6 @@ fn main() -> ExitCode {
     let args = Args::parse();
     lab::exit::code(match args.command {
         None => story::tell(&args.common),
-        Some(Command::Generate { text, sampling }) => {
-            commands::generate(&args.common, text, &sampling)
-        }
+        Some(Command::Generate { text, sampling }) => commands::generate(&args.common, text, &sampling),
     })
 }

@@ -89,9 +89,7 @@ impl SamplingParams {
 
     /// Whether any penalty changes a logit.
     pub fn penalizes(&self) -> bool {
-        self.repetition_penalty != 1.0
-            || self.presence_penalty != 0.0
-            || self.frequency_penalty != 0.0
+        self.repetition_penalty != 1.0 || self.presence_penalty != 0.0 || self.frequency_penalty != 0.0
     }
 
     /// Whether the model's logits are changed before anything is chosen: by a bias or a penalty.

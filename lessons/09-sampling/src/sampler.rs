@@ -130,8 +130,7 @@ impl Sampler {
     pub fn candidates(&self) -> impl Iterator<Item = (TokenId, f64)> {
         let mass = sum(&self.probabilities);
         let id = |place: usize| self.kept.get(place).copied().unwrap_or(place as u32);
-        (self.probabilities.iter().enumerate())
-            .map(move |(place, p)| (TokenId(id(place)), f64::from(*p) / mass))
+        (self.probabilities.iter().enumerate()).map(move |(place, p)| (TokenId(id(place)), f64::from(*p) / mass))
     }
 
     /// Room for whatever a vocabulary of this size may need, at once: how much of it a choice needs depends on its logits.
@@ -189,8 +188,7 @@ impl Sampler {
             self.kept.truncate(params.top_k);
         }
         self.gathered.clear();
-        self.gathered
-            .extend(self.kept.iter().map(|id| logits[*id as usize]));
+        self.gathered.extend(self.kept.iter().map(|id| logits[*id as usize]));
         self.probabilities.resize(self.kept.len(), 0.0);
         softmax(&self.gathered, params.temperature, &mut self.probabilities);
         let kept = num_kept(&self.probabilities, sum(&self.probabilities), params);
@@ -210,8 +208,7 @@ impl Sampler {
             }
             let ids = self.kept.iter();
             self.gathered.clear();
-            self.gathered
-                .extend(ids.map(|id| self.probabilities[*id as usize]));
+            self.gathered.extend(ids.map(|id| self.probabilities[*id as usize]));
             let kept = num_kept(&self.gathered, mass, params);
             if selected.is_none_or(|count| kept < count) {
                 std::mem::swap(&mut self.probabilities, &mut self.gathered);
@@ -229,8 +226,7 @@ impl Sampler {
         let more = (count - self.gathered.len()) as f64 * f64::from(last);
         let least = params.min_p * first;
         let num_likely = || self.probabilities.iter().filter(|p| **p >= least).count();
-        sum(&self.gathered) + more >= f64::from(params.top_p) * mass
-            || params.min_p > 0.0 && num_likely() < count
+        sum(&self.gathered) + more >= f64::from(params.top_p) * mass || params.min_p > 0.0 && num_likely() < count
     }
 
     fn truncate(&mut self, kept: usize) {

@@ -50,9 +50,7 @@ fn a_choice_allocates_nothing_after_warm_up() {
         // Warm-up: one choice with logprobs, and one with a penalty; the shortest text and the steep row.
         for params in [&settings[0], &settings[5]] {
             row.copy_from_slice(&steep);
-            sampler
-                .sample(params, &text[..1], &text[..1], &mut row)
-                .unwrap();
+            sampler.sample(params, &text[..1], &text[..1], &mut row).unwrap();
         }
         let before = snapshot().allocations;
         for params in &settings {

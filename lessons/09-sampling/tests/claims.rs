@@ -30,34 +30,23 @@ fn only_the_plain_formula_overflows() {
 #[test]
 fn selecting_compares_each_number_about_once() {
     for (vocab_size, most) in [(2048, 2.5), (32_768, 1.2), (131_072, 1.05)] {
-        let numbers: Vec<Counted> = made_up_logits(vocab_size, 1)
-            .into_iter()
-            .map(Counted)
-            .collect();
+        let numbers: Vec<Counted> = made_up_logits(vocab_size, 1).into_iter().map(Counted).collect();
         let mut kept = Vec::new();
         let select = comparisons(|| top_k(&numbers, 50, &mut kept)) as f64 / vocab_size as f64;
-        assert!(
-            select < most,
-            "{select:.2} comparisons a number at {vocab_size}"
-        );
+        assert!(select < most, "{select:.2} comparisons a number at {vocab_size}");
         let sort = comparisons(|| {
             let mut ids: Vec<usize> = (0..vocab_size).collect();
             ids.sort_by(|a, b| numbers[*b].partial_cmp(&numbers[*a]).unwrap());
         });
         let (sort, log2) = (sort as f64 / vocab_size as f64, (vocab_size as f64).log2());
-        assert!(
-            sort > 0.8 * log2,
-            "{sort:.2} comparisons a number at {vocab_size}"
-        );
+        assert!(sort > 0.8 * log2, "{sort:.2} comparisons a number at {vocab_size}");
     }
 }
 
 /// A row of few distinct values, as rounded logits have them: the bar keeps out what equals it, for its index is higher.
 #[test]
 fn equal_numbers_are_compared_once_too() {
-    let numbers: Vec<Counted> = (0..32_768)
-        .map(|i| Counted((i * 7919 % 3) as f32))
-        .collect();
+    let numbers: Vec<Counted> = (0..32_768).map(|i| Counted((i * 7919 % 3) as f32)).collect();
     let count = comparisons(|| top_k(&numbers, 50, &mut Vec::new()));
     assert!(count < 2 * 32_768, "{count}");
 }
@@ -75,9 +64,7 @@ fn rising_numbers_cost_a_few_comparisons_each() {
 fn a_masked_row_gets_the_token_that_greedy_choice_gives_it() {
     let model = Model::open("stories").unwrap();
     let vocab_size = model.config.llama.vocab_size;
-    let tokens = model
-        .encode_prompt("Once upon a time there was a little dog.")
-        .unwrap();
+    let tokens = model.encode_prompt("Once upon a time there was a little dog.").unwrap();
     let mut state = generation::State::new(&model.config, tokens.len());
     let params = SamplingParams {
         logit_bias: (0..vocab_size as u32)
@@ -87,13 +74,9 @@ fn a_masked_row_gets_the_token_that_greedy_choice_gives_it() {
     };
     let (params, mut sampler) = (params.check(vocab_size).unwrap(), Sampler::new());
     for len in 1..=tokens.len() {
-        let logits = model
-            .forward(&mut state, &Pool::new(1), &tokens[..len])
-            .unwrap();
+        let logits = model.forward(&mut state, &Pool::new(1), &tokens[..len]).unwrap();
         let greedy = generation::generate::greedy(logits).unwrap();
-        let sampled = sampler
-            .sample(&params, &[], &[], &mut logits.to_vec())
-            .unwrap();
+        let sampled = sampler.sample(&params, &[], &[], &mut logits.to_vec()).unwrap();
         assert!(sampled.fell_back);
         assert_eq!(sampled.token, greedy);
     }
@@ -112,13 +95,8 @@ fn temperature_and_cuts_act_on_each_other() {
         };
         let mut sampler = Sampler::new();
         let checked = params.check(logits.len()).unwrap();
-        let sampled = sampler
-            .sample(&checked, &[], &[], &mut logits.clone())
-            .unwrap();
-        (
-            sampled.num_kept,
-            entropy(sampler.candidates().map(|(_, share)| share)),
-        )
+        let sampled = sampler.sample(&checked, &[], &[], &mut logits.clone()).unwrap();
+        (sampled.num_kept, entropy(sampler.candidates().map(|(_, share)| share)))
     };
     let kept = [0.5, 1.0, 2.0].map(|temperature| left(temperature, 0.9, 0).0);
     assert!(kept[0] < kept[1] && kept[1] < kept[2], "{kept:?}");
@@ -160,16 +138,7 @@ fn greedy_choice_repeats_itself_and_a_draw_does_not() {
         frequency_penalty: 0.5,
         ..greedy.clone()
     };
-    let mean = |texts: Vec<Vec<TokenId>>| {
-        texts
-            .iter()
-            .map(|text| repeated_share(text, 4))
-            .sum::<f64>()
-            / 4.0
-    };
+    let mean = |texts: Vec<Vec<TokenId>>| texts.iter().map(|text| repeated_share(text, 4)).sum::<f64>() / 4.0;
     let shares = [greedy, nucleus, penalty].map(|params| mean(texts(&params)));
-    assert!(
-        shares[0] > 2.0 * shares[1] && shares[0] > 2.0 * shares[2],
-        "{shares:?}"
-    );
+    assert!(shares[0] > 2.0 * shares[1] && shares[0] > 2.0 * shares[2], "{shares:?}");
 }

@@ -46,10 +46,7 @@ fn plain_output_is_the_text_of_the_document() {
     let output = lesson09(&BASE);
     let plain = String::from_utf8(output.stdout).unwrap();
     let answer = &answers(&BASE)[0];
-    assert_eq!(
-        plain,
-        format!("Once upon a time{}\n", answer["text"].as_str().unwrap())
-    );
+    assert_eq!(plain, format!("Once upon a time{}\n", answer["text"].as_str().unwrap()));
 }
 
 /// A stop cut out of the middle of the answer ends it there, and the rest of the batch goes on.
@@ -60,10 +57,7 @@ fn a_stop_ends_its_own_answer() {
     let text = whole[0]["text"].as_str().unwrap();
     let stop: String = text.chars().skip(6).take(3).collect();
     let cut = answers(&[&args[..], &["--stop", &stop]].concat());
-    assert_eq!(
-        cut[0]["text"].as_str().unwrap(),
-        &text[..text.find(&stop).unwrap()]
-    );
+    assert_eq!(cut[0]["text"].as_str().unwrap(), &text[..text.find(&stop).unwrap()]);
     assert_eq!(cut[0]["finish_reason"], "stop");
     if !whole[1]["text"].as_str().unwrap().contains(&stop) {
         assert_eq!(cut[1], whole[1]);
@@ -108,11 +102,7 @@ fn mistakes_are_said_in_words() {
             1,
             "top_p: expected a number above 0",
         ),
-        (
-            &["generate", "Tom", "--answers", "0"],
-            1,
-            "expected 1 to 64",
-        ),
+        (&["generate", "Tom", "--answers", "0"], 1, "expected 1 to 64"),
         (
             &["generate", "Tom", "--bias", "99999=1"],
             1,
@@ -123,11 +113,7 @@ fn mistakes_are_said_in_words() {
             2,
             "expected a token id and a number",
         ),
-        (
-            &["generate", "Tom", "--stop", ""],
-            1,
-            "at least one character",
-        ),
+        (&["generate", "Tom", "--stop", ""], 1, "at least one character"),
     ] {
         let output = lesson09(args);
         let message = String::from_utf8(output.stderr).unwrap();
@@ -136,9 +122,6 @@ fn mistakes_are_said_in_words() {
             (Some(status), 0),
             "{message}"
         );
-        assert!(
-            message.starts_with("error: ") && message.contains(advice),
-            "{message}"
-        );
+        assert!(message.starts_with("error: ") && message.contains(advice), "{message}");
     }
 }

@@ -11,12 +11,7 @@ use training::TokenId;
 
 /// Prompts of all kinds, and parameters of all kinds: nothing cut, top-k, top-p, min-p, penalties, bias, greedy, and some without parameters.
 fn asks(model: &Model, count: usize) -> Vec<Ask> {
-    let beginnings = [
-        "Once upon a time",
-        "Lily had a red ball.",
-        "One day, Tom",
-        "The fox",
-    ];
+    let beginnings = ["Once upon a time", "Lily had a red ball.", "One day, Tom", "The fox"];
     let settings = [
         Some(SamplingParams::default()),
         Some(SamplingParams {
@@ -53,21 +48,17 @@ fn asks(model: &Model, count: usize) -> Vec<Ask> {
     (0..count)
         .map(|i| {
             let prompt = match i % 3 {
-                0 => model
-                    .encode_prompt(beginnings[i / 3 % beginnings.len()])
-                    .unwrap(),
+                0 => model.encode_prompt(beginnings[i / 3 % beginnings.len()]).unwrap(),
                 _ => (0..1 + i * 7 % 20)
                     .map(|j| TokenId((1 + (j * 97 + i * 1009 + j * j * 31) % 2000) as u32))
                     .collect(),
             };
-            let params = settings[i % settings.len()]
-                .clone()
-                .map(|params| SamplingParams {
-                    // Some share a seed, and some of those differ in the answer only.
-                    seed: (i / 4) as u64,
-                    answer: (i % 3) as u32,
-                    ..params
-                });
+            let params = settings[i % settings.len()].clone().map(|params| SamplingParams {
+                // Some share a seed, and some of those differ in the answer only.
+                seed: (i / 4) as u64,
+                answer: (i % 3) as u32,
+                ..params
+            });
             Ask {
                 prompt,
                 new_tokens: i * 5 % 18,
@@ -130,20 +121,11 @@ fn other_seeds_give_other_texts() {
             params.seed += 1000;
         }
     }
-    let (texts, others) = (
-        together(&model, &asks, 8, 2, 32),
-        together(&model, &others, 8, 2, 32),
-    );
+    let (texts, others) = (together(&model, &asks, 8, 2, 32), together(&model, &others, 8, 2, 32));
     let (mut changed, mut drawn) = (0, 0);
     for ((ask, text), other) in asks.iter().zip(&texts).zip(&others) {
-        let is_drawn = ask
-            .params
-            .as_ref()
-            .is_some_and(|params| params.temperature > 0.0);
-        assert!(
-            is_drawn || text == other,
-            "a greedy answer depends on its seed"
-        );
+        let is_drawn = ask.params.as_ref().is_some_and(|params| params.temperature > 0.0);
+        assert!(is_drawn || text == other, "a greedy answer depends on its seed");
         drawn += usize::from(is_drawn && ask.new_tokens > 3);
         changed += usize::from(text != other);
     }

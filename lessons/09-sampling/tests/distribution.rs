@@ -64,10 +64,7 @@ fn drawn_follows_the_shares(what: &str, logits: &[f32], params: SamplingParams) 
         .candidates()
         .for_each(|(token, share)| shares[token.index()] = share);
     for (id, share) in shares.iter().enumerate() {
-        assert!(
-            *share > 0.0 || counts[id] == 0,
-            "{what}: {id} was cut and drawn"
-        );
+        assert!(*share > 0.0 || counts[id] == 0, "{what}: {id} was cut and drawn");
     }
     expect_distribution(what, &counts, &shares);
 }
@@ -104,10 +101,7 @@ fn drawn_tokens_follow_their_shares() {
 fn seeds_and_answers_draw_as_positions_do() {
     let logits = [1.0, 0.0, 2.0, -1.0, 0.5];
     let powers: Vec<f64> = logits.iter().map(|logit| f64::from(*logit).exp()).collect();
-    let shares: Vec<f64> = powers
-        .iter()
-        .map(|power| power / powers.iter().sum::<f64>())
-        .collect();
+    let shares: Vec<f64> = powers.iter().map(|power| power / powers.iter().sum::<f64>()).collect();
     let counted = |of: &dyn Fn(u64) -> TokenId| {
         let mut counts = [0; 5];
         (0..DRAWS as u64).for_each(|i| counts[of(i).index()] += 1);

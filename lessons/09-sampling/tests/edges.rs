@@ -13,10 +13,7 @@ fn a_token_at_minus_infinity_is_never_drawn() {
     let logits = [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY];
     for params in [
         seeded(1),
-        SamplingParams {
-            top_k: 2,
-            ..seeded(1)
-        },
+        SamplingParams { top_k: 2, ..seeded(1) },
         SamplingParams {
             top_p: 0.99,
             ..seeded(1)
@@ -45,10 +42,7 @@ fn plus_infinity_is_certain() {
     assert_eq!(sampled.logprob, Some(-2f32.ln()), "two share it");
     // It can be forbidden all the same.
     let forbidden = SamplingParams {
-        logit_bias: vec![
-            (TokenId(1), f32::NEG_INFINITY),
-            (TokenId(3), f32::NEG_INFINITY),
-        ],
+        logit_bias: vec![(TokenId(1), f32::NEG_INFINITY), (TokenId(3), f32::NEG_INFINITY)],
         top_k: 1,
         ..params
     };
@@ -60,10 +54,7 @@ fn a_logit_that_is_no_number_is_an_error() {
     for params in [
         SamplingParams::greedy(),
         seeded(1),
-        SamplingParams {
-            top_k: 1,
-            ..seeded(1)
-        },
+        SamplingParams { top_k: 1, ..seeded(1) },
     ] {
         let checked = params.check(3).unwrap();
         let found = Sampler::new().sample(&checked, &[], &[], &mut [0.0, f32::NAN, 1.0]);
@@ -79,16 +70,7 @@ fn a_logit_that_is_no_number_is_an_error() {
 #[test]
 fn of_equal_tokens_the_lower_id_is_kept() {
     let logits = [1.0, 2.0, 2.0, 2.0, 2.0, 1.0];
-    assert_eq!(
-        kept(
-            &logits,
-            SamplingParams {
-                top_k: 2,
-                ..seeded(1)
-            }
-        ),
-        [1, 2]
-    );
+    assert_eq!(kept(&logits, SamplingParams { top_k: 2, ..seeded(1) }), [1, 2]);
     assert_eq!(
         kept(
             &logits,
@@ -101,13 +83,7 @@ fn of_equal_tokens_the_lower_id_is_kept() {
     );
     assert_eq!(chosen(&logits, SamplingParams::greedy()).token, TokenId(1));
     assert_eq!(
-        kept(
-            &[0.0, -0.0, 0.0],
-            SamplingParams {
-                top_k: 2,
-                ..seeded(1)
-            }
-        ),
+        kept(&[0.0, -0.0, 0.0], SamplingParams { top_k: 2, ..seeded(1) }),
         [0, 1],
         "0 and -0 are equal"
     );
@@ -124,16 +100,7 @@ fn the_edges_of_each_cut() {
             "top-k {top_k}"
         );
     }
-    assert_eq!(
-        kept(
-            &logits,
-            SamplingParams {
-                top_k: 1,
-                ..seeded(1)
-            }
-        ),
-        [1]
-    );
+    assert_eq!(kept(&logits, SamplingParams { top_k: 1, ..seeded(1) }), [1]);
     assert_eq!(
         kept(
             &logits,

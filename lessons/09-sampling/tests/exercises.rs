@@ -34,11 +34,7 @@ mod ex_09_7_temperature {
         let (options, answer) = question("09.7");
         let text = |temperature: f64| format!("{} to 1", ratio(temperature));
         expect("temperature 2", options[answer].as_str(), text(2.0));
-        expect(
-            "temperature 0.5, the third option",
-            options[2].as_str(),
-            text(0.5),
-        );
+        expect("temperature 0.5, the third option", options[2].as_str(), text(0.5));
     }
 
     /// The first option: the order never changes.
@@ -67,11 +63,7 @@ mod ex_09_1_softmax {
 
     #[test]
     fn equal_logits_get_equal_shares() {
-        expect_close(
-            "logits [0, 0] at temperature 1",
-            &shares(&[0.0, 0.0], 1.0),
-            &[0.5, 0.5],
-        );
+        expect_close("logits [0, 0] at temperature 1", &shares(&[0.0, 0.0], 1.0), &[0.5, 0.5]);
         expect_close("logits [7, 7, 7, 7]", &shares(&[7.0; 4], 1.0), &[0.25; 4]);
     }
 
@@ -149,11 +141,7 @@ mod ex_09_1_softmax {
     #[test]
     fn a_forbidden_token_gets_exactly_nothing() {
         let shares = shares(&[f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY, 0.0], 0.7);
-        super::expect(
-            "logits [-inf, 0, -inf, 0]",
-            shares,
-            vec![0.0, 0.5, 0.0, 0.5],
-        );
+        super::expect("logits [-inf, 0, -inf, 0]", shares, vec![0.0, 0.5, 0.0, 0.5]);
     }
 
     /// Whatever the length: no tail is left out.
@@ -179,11 +167,7 @@ mod ex_09_6_top_p {
         let reaches = |count: &usize| PERCENT[..*count].iter().sum::<u32>() >= 90;
         let kept = (1..=10).find(reaches).unwrap();
         let (options, answer) = question("09.6");
-        expect(
-            "the right option",
-            options[answer].as_str(),
-            kept.to_string(),
-        );
+        expect("the right option", options[answer].as_str(), kept.to_string());
         expect("one too few", options[1].as_str(), (kept - 1).to_string());
         expect("nine tenths of ten tokens", options[0].as_str(), "9");
     }
@@ -222,11 +206,7 @@ mod ex_09_3_nucleus {
 
     #[test]
     fn one_is_always_kept() {
-        expect(
-            "shares [0.9, 0.1], p 0.3",
-            nucleus_len(&[0.9, 0.1], 1.0, 0.3),
-            1usize,
-        );
+        expect("shares [0.9, 0.1], p 0.3", nucleus_len(&[0.9, 0.1], 1.0, 0.3), 1usize);
         expect(
             "shares [0.9, 0.1], p next to nothing",
             nucleus_len(&[0.9, 0.1], 1.0, f32::MIN_POSITIVE),
@@ -314,11 +294,7 @@ mod ex_09_2_top_k {
             top(&[3.0, 9.0, 1.0, 7.0, 5.0], 3),
             vec![1, 3, 4],
         );
-        expect(
-            "the largest of [-3, -1, -2]",
-            top(&[-3.0, -1.0, -2.0], 1),
-            vec![1],
-        );
+        expect("the largest of [-3, -1, -2]", top(&[-3.0, -1.0, -2.0], 1), vec![1]);
     }
 
     #[test]
@@ -358,11 +334,7 @@ mod ex_09_2_top_k {
             top(&[1.0, 3.0, 2.0], usize::MAX),
             vec![1, 2, 0],
         );
-        expect(
-            "none of [1, 3, 2]",
-            top(&[1.0, 3.0, 2.0], 0),
-            Vec::<u32>::new(),
-        );
+        expect("none of [1, 3, 2]", top(&[1.0, 3.0, 2.0], 0), Vec::<u32>::new());
         expect("3 of nothing", top(&[], 3), Vec::<u32>::new());
     }
 
@@ -380,17 +352,9 @@ mod ex_09_2_top_k {
     fn what_stood_in_the_list_is_forgotten() {
         let mut kept = vec![8, 9];
         top_k(&[1.0, 2.0], 1, &mut kept);
-        expect(
-            "the largest of [1, 2], into a list with [8, 9]",
-            &kept[..],
-            [1],
-        );
+        expect("the largest of [1, 2], into a list with [8, 9]", &kept[..], [1]);
         top_k::<f32>(&[], 1, &mut kept);
-        expect(
-            "the largest of nothing, into the same list",
-            &kept[..],
-            [0u32; 0],
-        );
+        expect("the largest of nothing, into the same list", &kept[..], [0u32; 0]);
     }
 
     /// Against a sort, for many lengths and k, with equal numbers.
@@ -399,11 +363,7 @@ mod ex_09_2_top_k {
         for len in [1usize, 7, 64, 500] {
             let numbers: Vec<f32> = (0..len).map(|i| (i * 7919 % 101) as f32).collect();
             let mut sorted: Vec<u32> = (0..len as u32).collect();
-            sorted.sort_by(|a, b| {
-                numbers[*b as usize]
-                    .total_cmp(&numbers[*a as usize])
-                    .then(a.cmp(b))
-            });
+            sorted.sort_by(|a, b| numbers[*b as usize].total_cmp(&numbers[*a as usize]).then(a.cmp(b)));
             for k in [1, 2, 3, 10, 63, 64, 499, 600] {
                 let head = sorted[..k.min(len)].to_vec();
                 expect(
@@ -684,16 +644,8 @@ mod ex_09_5_penalty {
             penalize(4.0, TWICE, &params),
             3.0f32,
         );
-        expect(
-            "logit -4, twice in the output",
-            penalize(-4.0, TWICE, &params),
-            -5.0f32,
-        );
-        expect(
-            "logit 4, in the prompt only",
-            penalize(4.0, IN_PROMPT, &params),
-            4.0f32,
-        );
+        expect("logit -4, twice in the output", penalize(-4.0, TWICE, &params), -5.0f32);
+        expect("logit 4, in the prompt only", penalize(4.0, IN_PROMPT, &params), 4.0f32);
     }
 }
 
@@ -764,12 +716,7 @@ mod whole {
             for _ in 0..8 {
                 let all = [&prompt[..], &output].concat();
                 let mut logits = model.forward(&mut state, &pool, &all).unwrap().to_vec();
-                output.push(
-                    sampler
-                        .sample(&params, &prompt, &output, &mut logits)
-                        .unwrap()
-                        .token,
-                );
+                output.push(sampler.sample(&params, &prompt, &output, &mut logits).unwrap().token);
             }
             output
         };

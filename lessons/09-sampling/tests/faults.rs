@@ -13,11 +13,7 @@ use training::TokenId;
 #[test]
 fn top_p_keeps_the_token_that_crosses_the_threshold() {
     let top_p = |top_p: f32| kept(&three(), SamplingParams { top_p, ..seeded(1) });
-    assert_eq!(
-        top_p(0.6),
-        [0, 1],
-        "0.5 is below 0.6, so the next one stays"
-    );
+    assert_eq!(top_p(0.6), [0, 1], "0.5 is below 0.6, so the next one stays");
     assert_eq!(top_p(0.9), [0, 1, 2]);
     assert_eq!(top_p(0.4), [0]);
     assert_eq!(top_p(f32::MIN_POSITIVE), [0], "one is always left");
@@ -151,11 +147,7 @@ fn the_same_seed_gives_the_same_token_whatever_came_before() {
             let text = vec![TokenId(0); position];
             let (prompt, output) = text.split_at(position / 2);
             let sampled = sampler.sample(&mine, prompt, output, &mut logits.clone());
-            assert_eq!(
-                sampled.unwrap().token,
-                alone[position],
-                "position {position}"
-            );
+            assert_eq!(sampled.unwrap().token, alone[position], "position {position}");
         }
     }
 }
@@ -163,13 +155,8 @@ fn the_same_seed_gives_the_same_token_whatever_came_before() {
 /// The numbers themselves, so that a text that was noted with its seed comes again after years. Computed with another implementation (Python).
 #[test]
 fn the_numbers_of_a_seed_stay_what_they_are() {
-    let found = [
-        (0, 0, 0),
-        (42, 0, 1),
-        (42, 1, 0),
-        (u64::MAX, u32::MAX, u64::MAX),
-    ]
-    .map(|(seed, answer, position)| uniform(seed, answer, position));
+    let found = [(0, 0, 0), (42, 0, 1), (42, 1, 0), (u64::MAX, u32::MAX, u64::MAX)]
+        .map(|(seed, answer, position)| uniform(seed, answer, position));
     assert_eq!(
         found,
         [
@@ -187,25 +174,16 @@ fn two_draws_are_two_numbers() {
     let distinct: std::collections::BTreeSet<u64> = numbers.iter().map(|n| n.to_bits()).collect();
     assert_eq!(distinct.len(), 100);
     let even = [0.0; 1000];
-    let tokens: std::collections::BTreeSet<TokenId> = (0..20)
-        .map(|position| token_at(&even, &seeded(5), position))
-        .collect();
+    let tokens: std::collections::BTreeSet<TokenId> =
+        (0..20).map(|position| token_at(&even, &seeded(5), position)).collect();
     assert!(tokens.len() > 15, "{tokens:?}");
 }
 
 #[test]
 fn seed_answer_and_position_are_three_things() {
     let even = [0.0; 1_000];
-    let draw = |seed: u64, answer: u32, position: usize| {
-        token_at(
-            &even,
-            &SamplingParams {
-                answer,
-                ..seeded(seed)
-            },
-            position,
-        )
-    };
+    let draw =
+        |seed: u64, answer: u32, position: usize| token_at(&even, &SamplingParams { answer, ..seeded(seed) }, position);
     let differ = [
         draw(1, 2, 3),
         draw(2, 1, 3),
@@ -227,10 +205,7 @@ fn the_maximum_is_subtracted_before_any_power() {
     ] {
         let mut shares = vec![0.0; logits.len()];
         softmax(&logits, temperature, &mut shares);
-        assert!(
-            (shares.iter().sum::<f32>() - 1.0).abs() < 1e-6,
-            "{shares:?}"
-        );
+        assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{shares:?}");
         assert!(shares[0] > shares[2]);
     }
 }
@@ -238,16 +213,7 @@ fn the_maximum_is_subtracted_before_any_power() {
 #[test]
 fn the_likeliest_are_kept_not_the_least_likely() {
     let logits = [0.0, 5.0, 1.0, 4.0];
-    assert_eq!(
-        kept(
-            &logits,
-            SamplingParams {
-                top_k: 2,
-                ..seeded(1)
-            }
-        ),
-        [1, 3]
-    );
+    assert_eq!(kept(&logits, SamplingParams { top_k: 2, ..seeded(1) }), [1, 3]);
     assert_eq!(
         kept(
             &logits,
@@ -274,10 +240,7 @@ fn the_likeliest_are_kept_not_the_least_likely() {
 #[test]
 fn a_row_that_is_all_masked_falls_back_to_the_models_own_likeliest() {
     let forbid = |tokens: &[u32]| SamplingParams {
-        logit_bias: tokens
-            .iter()
-            .map(|id| (TokenId(*id), f32::NEG_INFINITY))
-            .collect(),
+        logit_bias: tokens.iter().map(|id| (TokenId(*id), f32::NEG_INFINITY)).collect(),
         ..seeded(1)
     };
     let sampled = chosen(&[1.0, 3.0, 2.0], forbid(&[0, 1, 2]));

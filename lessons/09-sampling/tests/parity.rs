@@ -97,19 +97,12 @@ fn logprobs_are_given_to_those_who_asked() {
         logprobs: Some(2),
         ..SamplingParams::default()
     };
-    let (with, without) = (
-        with.check(3).unwrap(),
-        SamplingParams::default().check(3).unwrap(),
-    );
+    let (with, without) = (with.check(3).unwrap(), SamplingParams::default().check(3).unwrap());
     let mut sampler = Sampler::new();
     let logits = [1.0, 2.0, 3.0];
-    let sampled = sampler
-        .sample(&with, &[], &[], &mut logits.clone())
-        .unwrap();
+    let sampled = sampler.sample(&with, &[], &[], &mut logits.clone()).unwrap();
     assert!(sampled.logprob.is_some() && sampler.logprobs().len() == 2);
-    let sampled = sampler
-        .sample(&without, &[], &[], &mut logits.clone())
-        .unwrap();
+    let sampled = sampler.sample(&without, &[], &[], &mut logits.clone()).unwrap();
     assert!(sampled.logprob.is_none() && sampler.logprobs().is_empty());
 }
 
@@ -121,9 +114,7 @@ fn a_border_anywhere_in_a_large_vocabulary_keeps_what_sorting_keeps() {
     let rank = |id: usize| id * 1777 % vocab_size / 3;
     let mut reached = [false; 3];
     for halving in [1.0, 10.0, 60.0, 200.0, 400.0, 2000.0, f32::INFINITY] {
-        let logits: Vec<f32> = (0..vocab_size)
-            .map(|id| -(rank(id) as f32) / halving)
-            .collect();
+        let logits: Vec<f32> = (0..vocab_size).map(|id| -(rank(id) as f32) / halving).collect();
         for top_k in [1, 300, 313, 1000, 4999] {
             let params = SamplingParams {
                 top_k,
@@ -133,13 +124,7 @@ fn a_border_anywhere_in_a_large_vocabulary_keeps_what_sorting_keeps() {
             let [fast, slow] = kept_by_both(params, &logits);
             assert!(fast == slow, "{halving}, top-k {top_k}");
         }
-        for (top_p, min_p) in [
-            (0.9, 0.0),
-            (1.0, 0.1),
-            (0.5, 0.001),
-            (0.99, 0.2),
-            (1.0, 1e-30),
-        ] {
+        for (top_p, min_p) in [(0.9, 0.0), (1.0, 0.1), (0.5, 0.001), (0.99, 0.2), (1.0, 1e-30)] {
             let params = SamplingParams {
                 temperature: 0.7,
                 top_p,

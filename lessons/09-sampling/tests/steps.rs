@@ -12,12 +12,7 @@ use sampling::{Sampler, SamplingParams};
 use training::TokenId;
 
 /// What may be drawn and with which share, straight from the definitions: (id, share), the likeliest first.
-fn dumb(
-    params: &SamplingParams,
-    prompt: &[TokenId],
-    output: &[TokenId],
-    logits: &[f32],
-) -> Vec<(u32, f64)> {
+fn dumb(params: &SamplingParams, prompt: &[TokenId], output: &[TokenId], logits: &[f32]) -> Vec<(u32, f64)> {
     let mut numbers: Vec<f64> = logits.iter().map(|logit| f64::from(*logit)).collect();
     for (token, bias) in &params.logit_bias {
         numbers[token.index()] += f64::from(*bias);
@@ -34,8 +29,7 @@ fn dumb(
             };
         }
         if count > 0 {
-            *number -= f64::from(params.presence_penalty)
-                + f64::from(params.frequency_penalty) * count as f64;
+            *number -= f64::from(params.presence_penalty) + f64::from(params.frequency_penalty) * count as f64;
         }
     }
     let mut tokens: Vec<(u32, f64)> = (0..).zip(numbers).collect();
@@ -53,17 +47,13 @@ fn dumb(
     for (id, power) in tokens {
         let share = power / sum;
         let first = kept.first().map_or(share, |(_, share)| *share);
-        if !kept.is_empty()
-            && (before >= f64::from(params.top_p) || share < f64::from(params.min_p) * first)
-        {
+        if !kept.is_empty() && (before >= f64::from(params.top_p) || share < f64::from(params.min_p) * first) {
             break;
         }
         before += share;
         kept.push((id, share));
     }
-    kept.into_iter()
-        .map(|(id, share)| (id, share / before))
-        .collect()
+    kept.into_iter().map(|(id, share)| (id, share / before)).collect()
 }
 
 proptest! {

@@ -10,16 +10,9 @@ use training::TokenId;
 /// Where the first stop ends first, and where it begins; of two that end together the one that begins first. By trying all ends.
 fn first_stop(text: &str, stops: &[String]) -> Option<(usize, usize)> {
     for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
-        let ending = stops
-            .iter()
-            .filter(|stop| text[..end].ends_with(stop.as_str()));
+        let ending = stops.iter().filter(|stop| text[..end].ends_with(stop.as_str()));
         if let Some((start, index)) = ending
-            .map(|stop| {
-                (
-                    end - stop.len(),
-                    stops.iter().position(|other| other == stop).unwrap(),
-                )
-            })
+            .map(|stop| (end - stop.len(), stops.iter().position(|other| other == stop).unwrap()))
             .min()
         {
             return Some((start, index));
@@ -30,11 +23,8 @@ fn first_stop(text: &str, stops: &[String]) -> Option<(usize, usize)> {
 
 /// Text over few letters, so that stops are found and nearly found all the time; with letters of more than one byte.
 fn text(most: usize) -> impl Strategy<Value = String> {
-    proptest::collection::vec(
-        prop_oneof![Just('a'), Just('b'), Just('é'), Just('好')],
-        0..most,
-    )
-    .prop_map(String::from_iter)
+    proptest::collection::vec(prop_oneof![Just('a'), Just('b'), Just('é'), Just('好')], 0..most)
+        .prop_map(String::from_iter)
 }
 
 proptest! {
@@ -111,10 +101,7 @@ fn a_beginning_that_is_no_stop_is_shown_as_soon_as_that_is_known() {
 
 /// A tokenizer whose tokens are cut anywhere: this workbook's.
 fn tokenizer() -> Tokenizer {
-    generation::Model::open("stories")
-        .unwrap()
-        .tokenizer
-        .unwrap()
+    generation::Model::open("stories").unwrap().tokenizer.unwrap()
 }
 
 /// What a reader sees of these tokens.
@@ -147,10 +134,7 @@ fn tokens_become_the_text_before_the_stop() {
             assert_eq!(shown, whole[..whole.find(&stop).unwrap()]);
         }
     }
-    assert_eq!(
-        seen(&tokenizer, &tokens, &SamplingParams::default()),
-        (whole, false)
-    );
+    assert_eq!(seen(&tokenizer, &tokens, &SamplingParams::default()), (whole, false));
 }
 
 /// The token is no part of the answer; what was held back is.

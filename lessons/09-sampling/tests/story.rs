@@ -34,9 +34,7 @@ fn redacted(story: &str) -> String {
             || (head.starts_with("greedy (#)") && head.contains("repetition"));
         let ends = text.is_empty() || text.starts_with("The same weights");
         in_texts = (in_texts || begins) && !ends;
-        let foreign = NOT_OURS
-            .iter()
-            .find(|beginning| text.starts_with(**beginning));
+        let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
         if let Some(beginning) = foreign {
             lines.push(format!("{} …", beginning.trim()));
         } else if begins {

@@ -62,17 +62,7 @@ pub fn attend_ahead(
             ask_for(&k[numbers(next)]);
         }
         let (keys, scores) = (&k[numbers(&piece)], &mut scores[piece.first..]);
-        lanes::dots_on(
-            isa,
-            q,
-            head_dim,
-            keys,
-            head_dim,
-            piece.len,
-            scale,
-            scores,
-            context_len,
-        );
+        lanes::dots_on(isa, q, head_dim, keys, head_dim, piece.len, scale, scores, context_len);
     }
     // ANCHOR_END: ahead
     let mut values = pieces(table, block_size, context_len).peekable();
@@ -86,15 +76,6 @@ pub fn attend_ahead(
             ask_for(&v[numbers(next)]);
         }
         let (values, weights) = (&v[numbers(&piece)], &scores[piece.first..]);
-        lanes::add_weighted_on(
-            isa,
-            weights,
-            context_len,
-            values,
-            head_dim,
-            piece.len,
-            head_dim,
-            out,
-        );
+        lanes::add_weighted_on(isa, weights, context_len, values, head_dim, piece.len, head_dim, out);
     }
 }

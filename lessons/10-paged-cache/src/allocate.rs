@@ -6,12 +6,7 @@ use crate::block::{Block, BlockId, FreeList};
 /// many, nothing changes, and it returns false: half of what a request needs is of no use to it, and would be missing elsewhere.
 ///
 /// Cost: constant for each block; nothing is allocated while `taken` has room.
-pub fn allocate(
-    blocks: &mut [Block],
-    free: &mut FreeList,
-    count: usize,
-    taken: &mut Vec<BlockId>,
-) -> bool {
+pub fn allocate(blocks: &mut [Block], free: &mut FreeList, count: usize, taken: &mut Vec<BlockId>) -> bool {
     // ANCHOR: ex_10_2
     if count > free.len {
         return false;

@@ -58,10 +58,7 @@ impl BlockAllocator {
     /// If nobody held it: freeing twice is our own bug, and it would hand one block to two owners.
     pub fn release(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
-        assert!(
-            block.ref_count > 0,
-            "{id:?} is released and nobody holds it"
-        );
+        assert!(block.ref_count > 0, "{id:?} is released and nobody holds it");
         block.ref_count -= 1;
         if block.ref_count > 0 {
             return false;
@@ -88,23 +85,12 @@ impl BlockAllocator {
             assert_eq!(block.ref_count, 0, "{id:?} is on the free list and held");
             assert_eq!(block.previous, previous, "{id:?}: the way back differs");
             num_free += 1;
-            assert!(
-                num_free <= self.blocks.len(),
-                "the free list runs in a circle"
-            );
+            assert!(num_free <= self.blocks.len(), "the free list runs in a circle");
             previous = Some(id);
         }
         assert_eq!(self.free.last, previous);
         assert_eq!(self.free.len, num_free);
-        let held = self
-            .blocks
-            .iter()
-            .filter(|block| block.ref_count > 0)
-            .count();
-        assert_eq!(
-            held + num_free,
-            self.blocks.len(),
-            "a block is neither held nor free"
-        );
+        let held = self.blocks.iter().filter(|block| block.ref_count > 0).count();
+        assert_eq!(held + num_free, self.blocks.len(), "a block is neither held nor free");
     }
 }

@@ -35,10 +35,7 @@ pub fn attend_blocks(
     out: &mut [f32],
 ) {
     assert!(context_len >= 1, "a row sees at least itself");
-    assert!(
-        table.len() * block_size >= context_len,
-        "a block is missing"
-    );
+    assert!(table.len() * block_size >= context_len, "a block is missing");
     assert_eq!(q.len(), out.len());
     // ANCHOR: ex_10_3
     let scores = &mut scores[..q.len() / head_dim * context_len];
@@ -46,16 +43,7 @@ pub fn attend_blocks(
     for piece in pieces(table, block_size, context_len) {
         let keys = &k[piece.block.index() * block_size * head_dim..];
         let scores = &mut scores[piece.first..];
-        lanes::dots(
-            q,
-            head_dim,
-            keys,
-            head_dim,
-            piece.len,
-            scale,
-            scores,
-            context_len,
-        );
+        lanes::dots(q, head_dim, keys, head_dim, piece.len, scale, scores, context_len);
     }
     for weights in scores.chunks_exact_mut(context_len) {
         lanes::softmax(weights);
@@ -64,15 +52,7 @@ pub fn attend_blocks(
     for piece in pieces(table, block_size, context_len) {
         let values = &v[piece.block.index() * block_size * head_dim..];
         let weights = &scores[piece.first..];
-        lanes::add_weighted(
-            weights,
-            context_len,
-            values,
-            head_dim,
-            piece.len,
-            head_dim,
-            out,
-        );
+        lanes::add_weighted(weights, context_len, values, head_dim, piece.len, head_dim, out);
     }
     // ANCHOR_END: ex_10_3
 }

@@ -126,11 +126,7 @@ impl PagedCache {
                 }
             }
         }
-        assert!(
-            from.is_empty(),
-            "more was copied out than {} tokens",
-            tokens.len()
-        );
+        assert!(from.is_empty(), "more was copied out than {} tokens", tokens.len());
         self.pages.keep_copied(id, tokens);
     }
 
@@ -167,9 +163,7 @@ impl PagedCache {
         let len = self.pages.block_size * self.head_dim;
         let (first, head) = (self.head(layer, 0).start, self.strides.head);
         let start = move |kv_head| first + kv_head * head + block.index() * len;
-        (0..self.num_kv_heads)
-            .map(start)
-            .map(move |start| start..start + len)
+        (0..self.num_kv_heads).map(start).map(move |start| start..start + len)
     }
 
     /// Copies blocks, in all layers.
@@ -227,14 +221,7 @@ impl KvCache for PagedCache {
             }
         }
         let rows = batch.num_rows();
-        let bytes = kv_bytes(
-            1,
-            self.num_kv_heads,
-            self.head_dim,
-            rows,
-            1,
-            size_of::<f32>(),
-        );
+        let bytes = kv_bytes(1, self.num_kv_heads, self.head_dim, rows, 1, size_of::<f32>());
         ledger::count(|l| l.add("kv_bytes_written", bytes));
     }
 

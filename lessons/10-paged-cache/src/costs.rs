@@ -61,11 +61,7 @@ fn allocation() -> Task {
 fn attention() -> Task {
     let (group, head_dim, context_len) = (2, 32, 500);
     let table = scattered(32);
-    let floats = |count: usize| {
-        (0..count)
-            .map(|i| (i % 61) as f32 / 61.0)
-            .collect::<Vec<_>>()
-    };
+    let floats = |count: usize| (0..count).map(|i| (i % 61) as f32 / 61.0).collect::<Vec<_>>();
     let (q, kv) = (floats(group * head_dim), floats(32 * BLOCK * head_dim));
     let (mut scores, mut out) = (vec![0.0; group * context_len], vec![0.0; group * head_dim]);
     Task::new("10.3", "two heads over 500 positions", move || {
@@ -105,14 +101,7 @@ fn matches() -> Task {
     Task::new("10.4", "40 blocks, 32 of them published", move || {
         blocks.clear();
         names.clear();
-        match_prefix(
-            &index,
-            Salt::default(),
-            &text,
-            BLOCK,
-            &mut blocks,
-            &mut names,
-        );
+        match_prefix(&index, Salt::default(), &text, BLOCK, &mut blocks, &mut names);
         black_box(&blocks);
     })
 }

@@ -118,9 +118,7 @@ impl Pages {
         let mut table = std::mem::take(&mut self.tables[place]);
         let parent = &self.tables[parent];
         let full = (prompt_tokens / self.block_size).min(parent.names.len());
-        table
-            .blocks
-            .extend_from_slice(&parent.blocks[..prompt_blocks]);
+        table.blocks.extend_from_slice(&parent.blocks[..prompt_blocks]);
         table.names.extend_from_slice(&parent.names[..full]);
         table.prompt.extend_from_slice(&parent.prompt);
         table.salt = parent.salt;

@@ -44,11 +44,7 @@ impl Memory for Pages {
     }
 
     fn admit(&mut self, request: &mut Request) -> Admission {
-        assert!(
-            !self.holds(request.id),
-            "{} holds blocks already",
-            request.id
-        );
+        assert!(!self.holds(request.id), "{} holds blocks already", request.id);
         self.try_admit(request)
     }
 
@@ -73,14 +69,8 @@ impl Memory for Pages {
         let mut outstanding = 0;
         for place in self.places.values() {
             let table = &self.tables[*place];
-            assert!(
-                table.len <= table.blocks.len() * self.block_size,
-                "{table:?}"
-            );
-            assert!(
-                table.names.len() <= table.len / self.block_size,
-                "{table:?}"
-            );
+            assert!(table.len <= table.blocks.len() * self.block_size, "{table:?}");
+            assert!(table.names.len() <= table.len / self.block_size, "{table:?}");
             assert!(table.blocks.len() <= table.promised, "{table:?}");
             outstanding += table.outstanding();
             let mut own = table.blocks.clone();
@@ -102,10 +92,7 @@ impl Memory for Pages {
         assert_eq!(self.outstanding, outstanding, "promised and not taken");
         assert_eq!(self.num_copies, self.copies.values().sum::<usize>());
         for (block, copies) in &self.copies {
-            assert!(
-                *copies < self.allocator.ref_count(*block) as usize,
-                "{block:?}"
-            );
+            assert!(*copies < self.allocator.ref_count(*block) as usize, "{block:?}");
         }
         assert!(
             self.allocator.num_free() >= outstanding + self.num_copies,

@@ -98,10 +98,7 @@ impl Pages {
 
     /// The same without sharing by content: no hash is computed, nothing is published.
     pub fn without_prefix_cache(self) -> Pages {
-        Pages {
-            prefix: None,
-            ..self
-        }
+        Pages { prefix: None, ..self }
     }
 
     /// The same with another promise at admission.

@@ -20,11 +20,7 @@ pub struct Piece {
 ///
 /// # Panics
 /// When it comes to a block that the table lacks.
-pub fn pieces(
-    table: &[BlockId],
-    block_size: usize,
-    context_len: usize,
-) -> impl Iterator<Item = Piece> {
+pub fn pieces(table: &[BlockId], block_size: usize, context_len: usize) -> impl Iterator<Item = Piece> {
     let num_blocks = context_len.div_ceil(block_size);
     let mut next = 0;
     std::iter::from_fn(move || {

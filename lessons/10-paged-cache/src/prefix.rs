@@ -92,12 +92,7 @@ impl PrefixIndex {
     // ANCHOR: find
     /// The published block with this hash and its name, if it holds these tokens and stands behind `before`. A hash that names two contents serves
     /// neither to the wrong one.
-    pub fn find(
-        &self,
-        hash: &BlockHash,
-        before: &Before,
-        tokens: &[TokenId],
-    ) -> Option<(BlockId, Name)> {
+    pub fn find(&self, hash: &BlockHash, before: &Before, tokens: &[TokenId]) -> Option<(BlockId, Name)> {
         let block = *self.by_hash.get(hash)?;
         let published = self.published[block.index()].as_ref()?;
         let same = published.before == *before && self.tokens(block) == tokens;

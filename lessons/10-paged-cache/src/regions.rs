@@ -38,10 +38,7 @@ impl Regions {
     /// # Panics
     /// If no region is so long.
     pub fn region_of(&self, len: usize) -> usize {
-        assert!(
-            len <= self.longest,
-            "a text of {len} positions fits no region"
-        );
+        assert!(len <= self.longest, "a text of {len} positions fits no region");
         len.max(SHORTEST).next_power_of_two().min(self.longest)
     }
 

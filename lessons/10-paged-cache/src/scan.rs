@@ -34,10 +34,7 @@ impl ScanningAllocator {
     /// # Panics
     /// If nobody held it.
     pub fn release(&mut self, id: BlockId) {
-        assert!(
-            self.held[id.index()],
-            "{id:?} is released and nobody holds it"
-        );
+        assert!(self.held[id.index()], "{id:?} is released and nobody holds it");
         self.held[id.index()] = false;
     }
 

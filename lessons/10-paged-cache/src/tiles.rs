@@ -45,12 +45,7 @@ impl Tile {
 ///
 /// # Panics
 /// When it comes to a block that the table lacks.
-pub fn tiles(
-    table: &[BlockId],
-    block_size: usize,
-    head_dim: usize,
-    context_len: usize,
-) -> impl Iterator<Item = Tile> {
+pub fn tiles(table: &[BlockId], block_size: usize, head_dim: usize, context_len: usize) -> impl Iterator<Item = Tile> {
     let mut pieces = pieces(table, block_size, context_len);
     std::iter::from_fn(move || {
         let (mut tile, mut positions) = (Tile::default(), 0);

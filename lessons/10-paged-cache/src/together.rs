@@ -78,9 +78,7 @@ fn attend_together(
     for tile in tiles(table, block_size, head_dim, longest) {
         // Scores behind a row's own position are computed too; nobody reads them.
         let spans = tile.spans();
-        lanes::dots_of_rows_on(
-            isa, queries, head_dim, k, head_dim, spans, scale, scores, longest,
-        );
+        lanes::dots_of_rows_on(isa, queries, head_dim, k, head_dim, spans, scale, scores, longest);
     }
     for (row, scores) in rows.iter_mut().zip(scores.chunks_exact_mut(row_scores)) {
         for weights in scores.chunks_exact_mut(longest) {
@@ -98,9 +96,7 @@ fn attend_together(
                     seen.spans()
                 }
             };
-            lanes::add_weighted_of_spans_on(
-                isa, weights, longest, v, head_dim, spans, head_dim, row.out,
-            );
+            lanes::add_weighted_of_spans_on(isa, weights, longest, v, head_dim, spans, head_dim, row.out);
         }
     }
     // ANCHOR_END: together

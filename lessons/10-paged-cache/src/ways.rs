@@ -131,11 +131,7 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
             lost: waits.map_or(0, |text| way.unusable(text)),
             running: running.len(),
         });
-        crowded = if waits.is_some() {
-            run.samples.len()
-        } else {
-            crowded
-        };
+        crowded = if waits.is_some() { run.samples.len() } else { crowded };
         running.retain(|text| {
             if text.left == 0 {
                 way.release(SeqId(text.index as u64));

@@ -15,11 +15,7 @@ impl Pages {
     ///
     /// # Panics
     /// If a sequence holds nothing, or its rows would leave a gap.
-    pub fn begin(
-        &mut self,
-        batch: &Batch,
-        copied: &mut Vec<(BlockId, BlockId)>,
-    ) -> Result<(), CacheError> {
+    pub fn begin(&mut self, batch: &Batch, copied: &mut Vec<(BlockId, BlockId)>) -> Result<(), CacheError> {
         let unpromised = |sequence| self.unpromised_blocks(batch, sequence);
         if batch.sequences.iter().map(unpromised).sum::<usize>() > self.num_unpromised() {
             return Err(CacheError::Full {
@@ -40,8 +36,7 @@ impl Pages {
                 }
             }
             self.grow(place, end.div_ceil(self.block_size));
-            self.row_tables
-                .extend(std::iter::repeat_n(place, sequence.num_rows));
+            self.row_tables.extend(std::iter::repeat_n(place, sequence.num_rows));
         }
         Ok(())
     }
@@ -54,20 +49,11 @@ impl Pages {
         };
         let table = &self.tables[*place];
         let first = batch.positions[sequence.first_row];
-        assert!(
-            first <= table.len,
-            "{}: position {first} leaves a gap",
-            sequence.id
-        );
+        assert!(first <= table.len, "{}: position {first} leaves a gap", sequence.id);
         let end = (first + sequence.num_rows).div_ceil(self.block_size);
         let written = first / self.block_size..end.min(table.blocks.len());
-        let shared = |block: &&BlockId| {
-            self.allocator.ref_count(**block) > 1 && !self.copies.contains_key(block)
-        };
-        let copies = table
-            .blocks
-            .get(written)
-            .map_or(0, |w| w.iter().filter(shared).count());
+        let shared = |block: &&BlockId| self.allocator.ref_count(**block) > 1 && !self.copies.contains_key(block);
+        let copies = table.blocks.get(written).map_or(0, |w| w.iter().filter(shared).count());
         end.saturating_sub(table.promised.max(table.blocks.len())) + copies
     }
 

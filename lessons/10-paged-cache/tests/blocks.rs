@@ -42,12 +42,7 @@ fn batch(id: u64, first: usize, tokens: &[TokenId]) -> Batch {
 }
 
 /// A pass over these rows. Returns what was copied before it.
-fn compute(
-    pages: &mut Pages,
-    id: u64,
-    first: usize,
-    tokens: &[TokenId],
-) -> Vec<(BlockId, BlockId)> {
+fn compute(pages: &mut Pages, id: u64, first: usize, tokens: &[TokenId]) -> Vec<(BlockId, BlockId)> {
     let (batch, mut copied) = (batch(id, first, tokens), Vec::new());
     pages.begin(&batch, &mut copied).unwrap();
     pages.check_invariants();
@@ -85,16 +80,10 @@ fn abort_frees_in_every_state() {
         }
         if passes > 1 {
             // The pass has taken blocks and is never committed.
-            pages
-                .begin(&batch(0, 6, &ids([9, 9, 9])), &mut Vec::new())
-                .unwrap();
+            pages.begin(&batch(0, 6, &ids([9, 9, 9])), &mut Vec::new()).unwrap();
         }
         assert!(release(&mut pages, 0));
-        assert_eq!(
-            (pages.num_held(), pages.num_unpromised()),
-            (0, 8),
-            "{passes} passes"
-        );
+        assert_eq!((pages.num_held(), pages.num_unpromised()), (0, 8), "{passes} passes");
     }
 }
 
@@ -136,10 +125,7 @@ fn a_refusal_releases_what_it_had_pinned() {
         None,
         "its rest needs six blocks, five are free"
     );
-    assert_eq!(
-        (pages.num_held(), pages.num_unpromised(), pages.stats()),
-        before
-    );
+    assert_eq!((pages.num_held(), pages.num_unpromised(), pages.stats()), before);
     assert_eq!(pages.allocator().ref_count(blocks_of(&pages, 0)[0]), 1);
 }
 
@@ -273,11 +259,7 @@ fn a_block_is_published_after_its_keys_are_written() {
     admit(&mut pages, 0, &prompt, 1).unwrap();
     let batch = batch(0, 0, &prompt);
     pages.begin(&batch, &mut Vec::new()).unwrap();
-    assert_eq!(
-        admit(&mut pages, 1, &prompt, 1),
-        Some(0),
-        "in the middle of the pass"
-    );
+    assert_eq!(admit(&mut pages, 1, &prompt, 1), Some(0), "in the middle of the pass");
     pages.release(SeqId(1));
     pages.commit(&batch);
     assert_eq!(admit(&mut pages, 2, &prompt, 1), Some(8), "after it");
@@ -288,32 +270,16 @@ fn a_block_is_published_after_its_keys_are_written() {
 fn what_is_found_is_compared_and_not_only_hashed() {
     let mut pages = Pages::new(16, 2, 32).with_hash(|_, _| BlockHash([0; 32]));
     run(&mut pages, 0, &ids([1, 2, 3]), 0);
-    assert_eq!(
-        admit(&mut pages, 1, &ids([4, 5, 6]), 0),
-        Some(0),
-        "other tokens"
-    );
-    assert_eq!(
-        admit(&mut pages, 2, &ids([1, 2, 9]), 0),
-        Some(2),
-        "the same tokens"
-    );
+    assert_eq!(admit(&mut pages, 1, &ids([4, 5, 6]), 0), Some(0), "other tokens");
+    assert_eq!(admit(&mut pages, 2, &ids([1, 2, 9]), 0), Some(2), "the same tokens");
     let tenant = Wish {
         salt: Salt(1),
         ..Wish::default()
     };
     pages.wish(SeqId(3), tenant);
-    assert_eq!(
-        admit(&mut pages, 3, &ids([1, 2, 9]), 0),
-        Some(0),
-        "another tenant's"
-    );
+    assert_eq!(admit(&mut pages, 3, &ids([1, 2, 9]), 0), Some(0), "another tenant's");
     // 1 2 behind 1 2 is not 1 2 at the beginning.
-    assert_eq!(
-        admit(&mut pages, 4, &ids([1, 2, 1, 2, 9]), 0),
-        Some(2),
-        "another place"
-    );
+    assert_eq!(admit(&mut pages, 4, &ids([1, 2, 1, 2, 9]), 0), Some(2), "another place");
 }
 
 #[test]
@@ -464,11 +430,7 @@ fn what_is_taken_back_keeps_its_salt() {
     run(&mut pages, 0, &prompt, 4);
     assert!(pages.take_back(SeqId(0)));
     pages.check_invariants();
-    assert_eq!(
-        admit(&mut pages, 1, &prompt, 4),
-        Some(0),
-        "nothing of another's"
-    );
+    assert_eq!(admit(&mut pages, 1, &prompt, 4), Some(0), "nothing of another's");
     assert_eq!(admit(&mut pages, 0, &prompt, 4), Some(8), "its own");
     assert!(release(&mut pages, 0) && release(&mut pages, 1));
     assert_eq!(pages.wish_of(SeqId(0)), None);

@@ -1,8 +1,6 @@
 //! Borders and counts of the prefix cache: what stands beside `blocks.rs`.
 
-use continuous_batching::{
-    Admission, Batch, BatchSequence, Engine, EngineLimits, Memory, Refusal, Request, SeqId,
-};
+use continuous_batching::{Admission, Batch, BatchSequence, Engine, EngineLimits, Memory, Refusal, Request, SeqId};
 use paged_cache::Pages;
 use training::TokenId;
 
@@ -150,9 +148,5 @@ fn hits_and_use_are_counted() {
     assert_eq!((stats.prefix_queries, stats.prefix_hits), (18, 8));
     assert_eq!(stats.hit_rate(), 8.0 / 18.0);
     step(&mut pages, &mut again, 50);
-    assert_eq!(
-        pages.usage(),
-        9.0 / 12.0,
-        "nine positions in three blocks of four"
-    );
+    assert_eq!(pages.usage(), 9.0 / 12.0, "nine positions in three blocks of four");
 }

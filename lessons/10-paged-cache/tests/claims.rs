@@ -38,17 +38,11 @@ fn blocks_are_used_where_slots_and_growing_pieces_are_wasted() {
     let grown = run.mean_usage(crowded);
     regions.check_invariants();
     assert!(regions.moved() > 0, "a region that grows is copied");
-    assert!(
-        run.samples.iter().any(|sample| sample.lost > 0),
-        "holes of no use"
-    );
+    assert!(run.samples.iter().any(|sample| sample.lost > 0), "holes of no use");
     let mut pages = Pages::new(MEMORY / 16, 16, 2048).without_prefix_cache();
     let (run, crowded) = serve(&mut pages, &texts(), 64);
     let blocks = run.mean_usage(crowded);
-    assert!(
-        slots < 0.25 && grown < 0.8 && blocks > 0.9,
-        "{slots} {grown} {blocks}"
-    );
+    assert!(slots < 0.25 && grown < 0.8 && blocks > 0.9, "{slots} {grown} {blocks}");
     assert_eq!(pages.num_held(), 0);
     assert_eq!(regions.num_held(), 0);
 }
@@ -131,10 +125,7 @@ fn what_slots_can_not_hold_is_served_in_blocks() {
 fn answers_share_the_blocks_of_their_prompt() {
     let model = Model::open("stories").unwrap();
     let pool = Pool::new(1);
-    let cache = PagedCache::new(
-        &model.config.llama,
-        Pages::new(64, 4, 64).without_prefix_cache(),
-    );
+    let cache = PagedCache::new(&model.config.llama, Pages::new(64, 4, 64).without_prefix_cache());
     let runner = ModelRunner::new(&model, &pool, 4, 64);
     let mut engine = Engine::new(runner, cache, EngineLimits::of_model(&model.config, 4));
     engine.limits.end_of_text.clear();
@@ -169,24 +160,14 @@ type Attend = fn(&[f32], &[f32], &[f32], &[BlockId], usize, usize, usize, &mut [
 /// Rows that decode ask for what comes next: no bit changes.
 #[test]
 fn asking_ahead_changes_no_bit() {
-    for (block_size, context_len) in [
-        (1usize, 9usize),
-        (3, 10),
-        (16, 16),
-        (16, 200),
-        (64, 130),
-        (256, 200),
-    ] {
+    for (block_size, context_len) in [(1usize, 9usize), (3, 10), (16, 16), (16, 200), (64, 130), (256, 200)] {
         let (group, head_dim, num_blocks) = (3, 24, 16);
         let kv = random(num_blocks * block_size.max(16) * head_dim, 5);
-        let table: Vec<BlockId> = [3, 4, 5, 0, 9, 8, 10, 11, 1, 2, 6, 7, 15]
-            .map(BlockId)
-            .into();
+        let table: Vec<BlockId> = [3, 4, 5, 0, 9, 8, 10, 11, 1, 2, 6, 7, 15].map(BlockId).into();
         assert!(table.len() >= context_len.div_ceil(block_size));
         let q = random(group * head_dim, 6);
         let run = |attend: Attend| {
-            let (mut scores, mut out) =
-                (vec![0.0; group * context_len], vec![9.0; group * head_dim]);
+            let (mut scores, mut out) = (vec![0.0; group * context_len], vec![9.0; group * head_dim]);
             attend(
                 &q,
                 &kv,
@@ -200,10 +181,7 @@ fn asking_ahead_changes_no_bit() {
             );
             out
         };
-        assert!(
-            run(attend_ahead) == run(attend_blocks),
-            "{block_size}, {context_len}"
-        );
+        assert!(run(attend_ahead) == run(attend_blocks), "{block_size}, {context_len}");
     }
 }
 

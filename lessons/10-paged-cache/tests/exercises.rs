@@ -101,11 +101,7 @@ mod ex_10_2_allocation {
         let what = "2 of 4 free blocks";
         expect(&format!("{what}: done"), done, true);
         expect(&format!("{what}: taken"), plain(&taken), [0, 1]);
-        expect(
-            &format!("{what}: still free"),
-            on_the_list(&all, &free),
-            [2, 3],
-        );
+        expect(&format!("{what}: still free"), on_the_list(&all, &free), [2, 3]);
         expect(&format!("{what}: length of the list"), free.len, 2usize);
     }
 
@@ -143,28 +139,16 @@ mod ex_10_2_allocation {
     fn the_last_block_can_be_had() {
         let (mut all, mut free) = all_free(3);
         let mut taken = Vec::new();
-        expect(
-            "3 of 3: done",
-            allocate(&mut all, &mut free, 3, &mut taken),
-            true,
-        );
+        expect("3 of 3: done", allocate(&mut all, &mut free, 3, &mut taken), true);
         expect("3 of 3: taken", plain(&taken), [0, 1, 2]);
         expect("3 of 3: the list", free, FreeList::default());
-        expect(
-            "1 of 0: done",
-            allocate(&mut all, &mut free, 1, &mut taken),
-            false,
-        );
+        expect("1 of 0: done", allocate(&mut all, &mut free, 1, &mut taken), false);
     }
 
     #[test]
     fn none_is_always_there() {
         let (mut all, mut free) = all_free(0);
-        expect(
-            "0 of 0: done",
-            allocate(&mut all, &mut free, 0, &mut Vec::new()),
-            true,
-        );
+        expect("0 of 0: done", allocate(&mut all, &mut free, 0, &mut Vec::new()), true);
     }
 
     /// The order of the list is the order in which blocks became free, not that of their numbers.
@@ -177,11 +161,7 @@ mod ex_10_2_allocation {
         }
         let mut taken = Vec::new();
         allocate(&mut all, &mut free, 3, &mut taken);
-        expect(
-            "free since long ago: 2, 0, 3, 1; taken",
-            plain(&taken),
-            [2, 0, 3],
-        );
+        expect("free since long ago: 2, 0, 3, 1; taken", plain(&taken), [2, 0, 3]);
     }
 }
 
@@ -194,21 +174,12 @@ mod ex_10_3_attend_by_table {
     /// Numbers that look random.
     fn floats(count: usize, seed: u32) -> Vec<f32> {
         let number = |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97) >> 8) % 2001;
-        (0..count as u32)
-            .map(|i| number(i) as f32 / 1000.0 - 1.0)
-            .collect()
+        (0..count as u32).map(|i| number(i) as f32 / 1000.0 - 1.0).collect()
     }
 
     /// One case: a text of `context_len` positions in the blocks of `table`, of `num_blocks`; everything that is not its own is NaN.
     #[track_caller]
-    fn check(
-        table: &[u32],
-        num_blocks: usize,
-        block_size: usize,
-        group: usize,
-        head_dim: usize,
-        context_len: usize,
-    ) {
+    fn check(table: &[u32], num_blocks: usize, block_size: usize, group: usize, head_dim: usize, context_len: usize) {
         let (q, keys, values) = (
             floats(group * head_dim, 1),
             floats(context_len * head_dim, 2),
@@ -294,13 +265,7 @@ mod ex_10_3_attend_by_table {
     #[test]
     fn every_block_size_gives_the_same_bits() {
         for block_size in [1, 3, 16, 64] {
-            for context_len in [
-                1,
-                block_size,
-                block_size + 1,
-                2 * block_size - 1,
-                3 * block_size,
-            ] {
+            for context_len in [1, block_size, block_size + 1, 2 * block_size - 1, 3 * block_size] {
                 check(&[4, 0, 1], 5, block_size, 2, 32, context_len);
             }
         }
@@ -360,11 +325,7 @@ mod ex_10_4_hash_chain {
         let mut index = PrefixIndex::new(8, BLOCK);
         let names = publish(&mut index, 0, &[1, 2, 3, 4, 5, 6], &[5, 0, 3]);
         let found = matching(&index, 0, &[1, 2, 3, 4, 5, 6]);
-        expect(
-            "text 1 2 | 3 4 | 5 6 in blocks 5, 0, 3: found",
-            found.0,
-            [5, 0, 3],
-        );
+        expect("text 1 2 | 3 4 | 5 6 in blocks 5, 0, 3: found", found.0, [5, 0, 3]);
         expect("the same: names", found.1, names);
     }
 
@@ -373,16 +334,8 @@ mod ex_10_4_hash_chain {
     fn only_full_blocks_match() {
         let mut index = PrefixIndex::new(8, BLOCK);
         publish(&mut index, 0, &[1, 2, 3, 4], &[5, 0]);
-        expect(
-            "1 2 | 3 is asked for",
-            matching(&index, 0, &[1, 2, 3]).0,
-            [5],
-        );
-        expect(
-            "1 is asked for",
-            matching(&index, 0, &[1]).0,
-            Vec::<u32>::new(),
-        );
+        expect("1 2 | 3 is asked for", matching(&index, 0, &[1, 2, 3]).0, [5]);
+        expect("1 is asked for", matching(&index, 0, &[1]).0, Vec::<u32>::new());
         expect(
             "1 2 | 3 4 | 5 is asked for",
             matching(&index, 0, &[1, 2, 3, 4, 5]).0,
@@ -395,17 +348,9 @@ mod ex_10_4_hash_chain {
     fn equal_tokens_in_another_place_do_not_match() {
         let mut index = PrefixIndex::new(8, BLOCK);
         publish(&mut index, 0, &[1, 2, 3, 4], &[5, 0]);
-        expect(
-            "3 4 is asked for",
-            matching(&index, 0, &[3, 4]).0,
-            Vec::<u32>::new(),
-        );
+        expect("3 4 is asked for", matching(&index, 0, &[3, 4]).0, Vec::<u32>::new());
         publish(&mut index, 0, &[9, 9], &[1]);
-        expect(
-            "9 9 | 3 4 is asked for",
-            matching(&index, 0, &[9, 9, 3, 4]).0,
-            [1],
-        );
+        expect("9 9 | 3 4 is asked for", matching(&index, 0, &[9, 9, 3, 4]).0, [1]);
     }
 
     /// The block in the middle is gone. The third one is still published, and its keys belong to exactly this text; but the keys between are missing.
@@ -434,11 +379,7 @@ mod ex_10_4_hash_chain {
         let mut index = PrefixIndex::new(8, BLOCK);
         publish(&mut index, 7, &[1, 2, 3, 4], &[5, 0]);
         expect("salt 7 asks", matching(&index, 7, &[1, 2, 3, 4]).0, [5, 0]);
-        expect(
-            "salt 8 asks",
-            matching(&index, 8, &[1, 2, 3, 4]).0,
-            Vec::<u32>::new(),
-        );
+        expect("salt 8 asks", matching(&index, 8, &[1, 2, 3, 4]).0, Vec::<u32>::new());
     }
 
     /// A hash that is the same for all contents: what is found must be compared.
@@ -451,16 +392,8 @@ mod ex_10_4_hash_chain {
             matching(&index, 0, &[3, 4]).0,
             Vec::<u32>::new(),
         );
-        expect(
-            "salt 1 asks for 1 2",
-            matching(&index, 1, &[1, 2]).0,
-            Vec::<u32>::new(),
-        );
-        expect(
-            "1 2 | 1 2 is asked for",
-            matching(&index, 0, &[1, 2, 1, 2]).0,
-            [5],
-        );
+        expect("salt 1 asks for 1 2", matching(&index, 1, &[1, 2]).0, Vec::<u32>::new());
+        expect("1 2 | 1 2 is asked for", matching(&index, 0, &[1, 2, 1, 2]).0, [5]);
     }
 
     #[test]
@@ -468,14 +401,7 @@ mod ex_10_4_hash_chain {
         let mut index = PrefixIndex::new(8, BLOCK);
         publish(&mut index, 0, &[1, 2], &[5]);
         let (mut found, mut names) = (blocks(&[9]), Vec::new());
-        match_prefix(
-            &index,
-            Salt(0),
-            &ids(&[1, 2]),
-            BLOCK,
-            &mut found,
-            &mut names,
-        );
+        match_prefix(&index, Salt(0), &ids(&[1, 2]), BLOCK, &mut found, &mut names);
         expect("found behind block 9", plain(&found), [9, 5]);
     }
 
@@ -501,14 +427,8 @@ mod ex_10_5_full_hit {
 
     #[track_caller]
     fn check(matching: usize, num_tokens: usize, block_size: usize, expected: usize) {
-        let what = format!(
-            "{matching} blocks of {block_size} match a text of {num_tokens} tokens: usable"
-        );
-        expect(
-            &what,
-            usable_blocks(matching, num_tokens, block_size),
-            expected,
-        );
+        let what = format!("{matching} blocks of {block_size} match a text of {num_tokens} tokens: usable");
+        expect(&what, usable_blocks(matching, num_tokens, block_size), expected);
     }
 
     #[test]
@@ -547,8 +467,7 @@ mod ex_10_5_full_hit {
     fn a_row_is_left_and_less_than_a_block_more_than_needed() {
         for block_size in 1..=6 {
             for num_tokens in 1..=40 {
-                let used =
-                    usable_blocks(num_tokens / block_size, num_tokens, block_size) * block_size;
+                let used = usable_blocks(num_tokens / block_size, num_tokens, block_size) * block_size;
                 assert!(
                     used < num_tokens && num_tokens - used <= block_size,
                     "a text of {num_tokens} tokens, all its full blocks of {block_size} match\n  expected 1 to {block_size} tokens left\n  found    {} left",
@@ -629,18 +548,12 @@ mod ex_10_7_same_work {
         slots.append(0, &batch, &qkv);
         let mut out = vec![0.0; 20 * llama.q_size()];
         let pool = Pool::new(1);
-        let (_, counted) = ledger::measure(|| {
-            slots.attend(&pool, llama, 0, &batch, &qkv, &mut Vec::new(), &mut out)
-        });
+        let (_, counted) = ledger::measure(|| slots.attend(&pool, llama, 0, &batch, &qkv, &mut Vec::new(), &mut out));
         // Row i sees i + 1 positions, whatever they lie in: keys and values of each, once for each query head.
         let pairs: usize = (1..=20).sum();
         assert_eq!(counted.multiply_adds, (2 * pairs * llama.q_size()) as u64);
         let (options, answer) = question("10.7");
-        assert!(
-            options[answer].starts_with("at best as fast"),
-            "{}",
-            options[answer]
-        );
+        assert!(options[answer].starts_with("at best as fast"), "{}", options[answer]);
     }
 }
 
@@ -657,15 +570,7 @@ mod ex_10_8_equal_text {
         let llama = &model.config.llama;
         let mut cache = ContiguousCache::new(llama, text.len());
         let (mut state, pool) = (State::new(&model.config, 0), Pool::new(1));
-        kv_cache::forward::forward(
-            &model.config,
-            &model.weights,
-            &mut state,
-            &mut cache,
-            &pool,
-            &ids(text),
-        )
-        .unwrap();
+        kv_cache::forward::forward(&model.config, &model.weights, &mut state, &mut cache, &pool, &ids(text)).unwrap();
         let view = cache.view(llama.num_layers - 1, 0, text.len());
         view.k[(text.len() - 1) * view.kv_stride..][..llama.head_dim].to_vec()
     }
@@ -699,11 +604,7 @@ mod ex_10_9_freeing {
         let changed = before.iter().zip(&all).filter(|(a, b)| a != b).count();
         assert_eq!(changed, 2);
         let (options, answer) = question("10.9");
-        assert!(
-            options[answer].starts_with("nothing"),
-            "{}",
-            options[answer]
-        );
+        assert!(options[answer].starts_with("nothing"), "{}", options[answer]);
     }
 }
 
@@ -722,8 +623,7 @@ mod whole {
     #[test]
     fn a_small_model_answers_from_blocks_as_the_reference_answers() {
         let golden = fixtures::golden("some-kv-tied-bf16");
-        let mut model =
-            Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
+        let mut model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
         model.config.eos_token_ids.clear();
         let (pool, max_seq_len) = (Pool::new(2), model.config.llama.max_seq_len);
         let runner = ModelRunner::new(&model, &pool, 2, max_seq_len);
@@ -741,11 +641,7 @@ mod whole {
                 .run(&mut |event| {
                     if let Event::Finished { id, output, .. } = event {
                         let (name, tokens) = &expected[&id];
-                        expect(
-                            &format!("{}, prompt {name:?}", golden.model),
-                            output,
-                            tokens.as_slice(),
-                        );
+                        expect(&format!("{}, prompt {name:?}", golden.model), output, tokens.as_slice());
                     }
                     Delivery::Taken
                 })

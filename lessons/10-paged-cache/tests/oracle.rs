@@ -61,32 +61,23 @@ fn planned() -> impl Strategy<Value = (Planned, Family)> {
         1 => (0..2u64).prop_map(Family::Tenant),
         3 => Just(Family::Sibling),
     ];
-    (0..8u64, prompt, new_tokens, cancel(), family).prop_map(
-        |(arrives, mut prompt, max_new_tokens, cancel, family)| {
-            if max_new_tokens % 2 == 0 {
-                prompt.truncate(5);
-            }
-            let planned = Planned {
-                arrives,
-                prompt,
-                max_new_tokens,
-                cancel,
-            };
-            (planned, family)
-        },
-    )
+    (0..8u64, prompt, new_tokens, cancel(), family).prop_map(|(arrives, mut prompt, max_new_tokens, cancel, family)| {
+        if max_new_tokens % 2 == 0 {
+            prompt.truncate(5);
+        }
+        let planned = Planned {
+            arrives,
+            prompt,
+            max_new_tokens,
+            cancel,
+        };
+        (planned, family)
+    })
 }
 
 fn cases() -> impl Strategy<Value = Case> {
     let poison = prop_oneof![Just(None), Just(Some(f32::NAN)), Just(Some(1e9))];
-    let settings = (
-        1..7usize,
-        0..12usize,
-        1..6usize,
-        any::<bool>(),
-        0..12u32,
-        poison,
-    );
+    let settings = (1..7usize, 0..12usize, 1..6usize, any::<bool>(), 0..12u32, poison);
     (settings, prop::collection::vec(planned(), 1..9)).prop_map(
         |((block_size, more_blocks, max_running, prefix_cache, num_ends, poison), mut plan)| {
             plan.sort_by_key(|(planned, _)| planned.arrives);
@@ -137,11 +128,7 @@ fn play_case(case: &Case) -> [u64; 4] {
     let cache = PagedCache::new(&config(MAX_SEQ_LEN), pages);
     let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
     let mut engine = Engine::new(runner, cache, limits);
-    let plan: Vec<Planned> = case
-        .plan
-        .iter()
-        .map(|(planned, _)| planned.clone())
-        .collect();
+    let plan: Vec<Planned> = case.plan.iter().map(|(planned, _)| planned.clone()).collect();
     play(&mut engine, &plan, &mut |cache| {
         if let Some(value) = case.poison {
             cache.overwrite_unused(value);
@@ -151,12 +138,7 @@ fn play_case(case: &Case) -> [u64; 4] {
     assert_eq!(pages.num_held(), 0, "a block is still held");
     assert_eq!(pages.num_unpromised(), num_blocks, "a promise is left over");
     let stats = pages.stats();
-    [
-        stats.prefix_hits,
-        stats.forked,
-        stats.copies,
-        stats.evictions,
-    ]
+    [stats.prefix_hits, stats.forked, stats.copies, stats.evictions]
 }
 
 /// A share of the sweep on a thread of its own, with its own seed.

@@ -41,11 +41,7 @@ fn kv(block_size: usize, context_len: usize, head_dim: usize) -> Kv {
         }
         blocks
     });
-    Kv {
-        whole,
-        blocks,
-        table,
-    }
+    Kv { whole, blocks, table }
 }
 
 /// A row over keys in one piece.
@@ -168,10 +164,7 @@ fn check_logits(model: &Model, block_size: usize, len: usize) {
     let texts = [text(model, len, 1), text(model, len, 2)];
     for (id, text) in (0..).map(SeqId).zip(&texts) {
         let mut request = Request::new(id, text, 0, len);
-        assert_eq!(
-            cache.admit(&mut request),
-            continuous_batching::Admission::Admitted
-        );
+        assert_eq!(cache.admit(&mut request), continuous_batching::Admission::Admitted);
     }
     cache.overwrite_unused(f32::NAN);
     let mut first = 0;
@@ -180,9 +173,7 @@ fn check_logits(model: &Model, block_size: usize, len: usize) {
         for (id, text) in (0..).map(SeqId).zip(&texts) {
             let batch = chunk(id, first, &text[first..end]);
             let (config, weights) = (&model.config, &model.weights);
-            let logits = continuous_batching::forward::forward(
-                config, weights, &mut state, &mut cache, &pool, &batch,
-            );
+            let logits = continuous_batching::forward::forward(config, weights, &mut state, &mut cache, &pool, &batch);
             let expected = single.logits(&text[..end]);
             assert_eq!(
                 logits.unwrap(),
@@ -210,12 +201,7 @@ fn logits_over_blocks_have_the_bits_of_lesson_06() {
 
 /// All of these requests at once over blocks, twice: the second time their prompts are there. Returns tokens that were hit.
 #[track_caller]
-fn check_answers(
-    model: &Model,
-    block_size: usize,
-    prompts: &[Vec<TokenId>],
-    max_new: usize,
-) -> u64 {
+fn check_answers(model: &Model, block_size: usize, prompts: &[Vec<TokenId>], max_new: usize) -> u64 {
     let longest = prompts.iter().map(Vec::len).max().unwrap_or(0) + max_new;
     let max_seq_len = longest.min(model.config.llama.max_seq_len);
     let pool = Pool::new(2);
@@ -258,14 +244,7 @@ fn check_answers(
 fn answers_equal_single_runs_at_every_border_and_with_hits() {
     for model in fixture_models() {
         for block_size in BLOCK_SIZES {
-            let lengths = [
-                1,
-                2,
-                block_size.max(2) - 1,
-                block_size,
-                block_size + 1,
-                2 * block_size,
-            ];
+            let lengths = [1, 2, block_size.max(2) - 1, block_size, block_size + 1, 2 * block_size];
             let most = model.config.llama.max_seq_len - 6;
             let lengths = lengths.into_iter().filter(|len| (1..=most).contains(len));
             let prompts: Vec<Vec<TokenId>> = lengths

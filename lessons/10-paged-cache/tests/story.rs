@@ -16,9 +16,7 @@ fn redacted(story: &str) -> String {
     for line in story.lines() {
         let text = line.trim();
         let column = line.len() - line.trim_start().len();
-        let foreign = NOT_OURS
-            .iter()
-            .find(|beginning| text.starts_with(**beginning));
+        let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
         if let Some(beginning) = foreign {
             lines.push(format!("{} …", beginning.trim()));
         } else if text.ends_with("baseline") || text.ends_with(" x") {

@@ -15,8 +15,7 @@ use continuous_batching::error::EngineError;
 use continuous_batching::{Delivery, EngineLimits, Event, Memory, Runner, SeqId};
 use paged_cache::{Pages, Promise};
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing,
-    ShortestPrompt,
+    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
 };
 use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
 use serde::{Deserialize, Serialize};
@@ -129,11 +128,7 @@ pub fn record() -> anyhow::Result<Trace> {
             choice("16 rows", 16),
             choice("8 rows", 8),
         ],
-        chunks: vec![
-            choice("no bound", 0),
-            choice("8 rows", 8),
-            choice("4 rows", 4),
-        ],
+        chunks: vec![choice("no bound", 0), choice("8 rows", 8), choice("4 rows", 4)],
         policies: [
             "first come",
             "shortest prompt",
@@ -242,11 +237,7 @@ fn policy(name: &str) -> Box<dyn Policy> {
 struct Nothing(Vec<f32>);
 
 impl Runner<SwapSpace<Pages>> for Nothing {
-    fn forward(
-        &mut self,
-        memory: &mut SwapSpace<Pages>,
-        batch: &Batch,
-    ) -> Result<&mut [f32], EngineError> {
+    fn forward(&mut self, memory: &mut SwapSpace<Pages>, batch: &Batch) -> Result<&mut [f32], EngineError> {
         memory.device_mut().begin(batch, &mut Vec::new())?;
         memory.device_mut().commit(batch);
         self.0.clear();
@@ -308,10 +299,7 @@ fn run(requests: &[Planned], setting: &Setting) -> anyhow::Result<Vec<Stepped>> 
     }
     ensure!(engine.memory.num_holders() == 0, "somebody kept a block");
     let all = page.states.iter().zip(requests);
-    ensure!(
-        all.clone()
-            .all(|(state, request)| state.produced == request.new)
-    );
+    ensure!(all.clone().all(|(state, request)| state.produced == request.new));
     Ok(steps)
 }
 
@@ -320,9 +308,7 @@ fn step(engine: &mut Engine<Nothing, Pages>, ids: &[SeqId], now: u64) -> anyhow:
     let who = |id: SeqId| ids.iter().position(|other| *other == id);
     let sent_back = |engine: &Engine<Nothing, Pages>| -> Vec<(usize, u32, bool)> {
         let waiting = engine.queues.waiting.iter();
-        let seen = |entry: &scheduling::entry::Entry| {
-            Some((who(entry.id())?, entry.preemptions, entry.is_swapped()))
-        };
+        let seen = |entry: &scheduling::entry::Entry| Some((who(entry.id())?, entry.preemptions, entry.is_swapped()));
         waiting.filter_map(seen).collect()
     };
     let before: Vec<u32> = (ids.iter())
@@ -366,20 +352,11 @@ fn encode(steps: &[Stepped]) -> String {
         let _ = write!(text, "{space}{}", step.units);
         for (who, rows, has_token) in &step.rows {
             let letter = name(*who);
-            let letter = if *has_token {
-                letter
-            } else {
-                letter.to_lowercase()
-            };
+            let letter = if *has_token { letter } else { letter.to_lowercase() };
             let _ = write!(text, "{letter}{rows}");
         }
         for (who, is_swapped) in &step.back {
-            let _ = write!(
-                text,
-                "{}{}",
-                if *is_swapped { "~" } else { "-" },
-                name(*who)
-            );
+            let _ = write!(text, "{}{}", if *is_swapped { "~" } else { "-" }, name(*who));
         }
     }
     text
@@ -498,12 +475,7 @@ fn sentences(requests: &[Planned], steps: &[Stepped]) -> Vec<Said> {
     let mut said = Vec::new();
     for (i, step) in steps.iter().enumerate() {
         let happened = page.take(step);
-        let mut text = format!(
-            "Step {}, {} units: {}.",
-            i + 1,
-            step.units,
-            happened.rows.join(", ")
-        );
+        let mut text = format!("Step {}, {} units: {}.", i + 1, step.units, happened.rows.join(", "));
         for back in &happened.back {
             let _ = write!(text, " {back}.");
         }
@@ -518,11 +490,7 @@ fn sentences(requests: &[Planned], steps: &[Stepped]) -> Vec<Said> {
             "comes back from the pool",
             "come back from the pool",
         );
-        add(
-            &happened.ended,
-            "has all its tokens",
-            "have all their tokens",
-        );
+        add(&happened.ended, "has all its tokens", "have all their tokens");
         add(&happened.sits_out, "sits out", "sit out");
         add(&happened.waits, "waits", "wait");
         said.push(Said { text });

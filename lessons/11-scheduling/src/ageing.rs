@@ -13,10 +13,6 @@ pub fn effective_class(class: Class, waited: Duration, step: Duration) -> Class 
         return class;
     }
     let steps = waited.as_nanos() / step.as_nanos();
-    Class(
-        class
-            .0
-            .saturating_sub(u8::try_from(steps).unwrap_or(u8::MAX)),
-    )
+    Class(class.0.saturating_sub(u8::try_from(steps).unwrap_or(u8::MAX)))
     // ANCHOR_END: ex_11_2
 }

@@ -23,14 +23,7 @@ const MANY: usize = 256;
 
 /// The tasks. Nothing here need allocate, except in the last one.
 pub fn tasks() -> Vec<Task> {
-    vec![
-        filling(),
-        ageing(),
-        victims(),
-        sending_back(),
-        parts(),
-        starvation(),
-    ]
+    vec![filling(), ageing(), victims(), sending_back(), parts(), starvation()]
 }
 
 fn filling() -> Task {

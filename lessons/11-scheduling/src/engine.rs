@@ -50,12 +50,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
     ///
     /// # Panics
     /// If nothing may run, or there is not a row for each that may.
-    pub fn new(
-        runner: R,
-        memory: SwapSpace<D>,
-        limits: StepLimits,
-        policy: Box<dyn Policy>,
-    ) -> Engine<R, D> {
+    pub fn new(runner: R, memory: SwapSpace<D>, limits: StepLimits, policy: Box<dyn Policy>) -> Engine<R, D> {
         let mut limits = limits;
         limits.engine.max_seq_len = limits.engine.max_seq_len.min(memory.max_seq_len());
         let most = limits.engine.max_running;
@@ -162,11 +157,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
     ///
     /// # Errors
     /// What the runner or the choice returns. Nothing is published then, and the next call tries the same step again, without newcomers.
-    pub fn step(
-        &mut self,
-        now: Duration,
-        on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
-    ) -> Result<(), EngineError> {
+    pub fn step(&mut self, now: Duration, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
         self.take_cancellations();
         self.leave();
         if !self.takes_up_again() {
@@ -204,8 +195,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
             return false;
         }
         let running = &self.queues.running;
-        self.batch
-            .retain(|id| running.iter().any(|entry| entry.id() == id));
+        self.batch.retain(|id| running.iter().any(|entry| entry.id() == id));
         !self.batch.is_empty()
     }
 
@@ -225,9 +215,7 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
         for sequence in &self.batch.sequences {
             let entry = running.find(|entry| entry.id() == sequence.id);
             let entry = entry.expect("nobody leaves while a step computes");
-            let token = sequence
-                .wants_logits
-                .then(|| *next.next().expect("a token for each"));
+            let token = sequence.wants_logits.then(|| *next.next().expect("a token for each"));
             if entry.request.is_finished() {
                 continue;
             }
@@ -273,26 +261,14 @@ impl<R: Runner<SwapSpace<D>>, D: Device> Engine<R, D> {
         self.batch.check_invariants();
         assert!(self.queues.running.len() <= self.limits().max_running);
         for entry in &self.queues.running {
-            assert!(
-                self.memory.holds(entry.id()),
-                "{} runs without memory",
-                entry.id()
-            );
+            assert!(self.memory.holds(entry.id()), "{} runs without memory", entry.id());
         }
-        let swapped = self
-            .queues
-            .waiting
-            .iter()
-            .filter(|entry| entry.is_swapped())
-            .count();
+        let swapped = self.queues.waiting.iter().filter(|entry| entry.is_swapped()).count();
         assert_eq!(
             swapped,
             self.memory.num_stored(),
             "the host pool holds the swapped ones"
         );
-        assert_eq!(
-            self.memory.num_holders(),
-            self.queues.running.len() + swapped
-        );
+        assert_eq!(self.memory.num_holders(), self.queues.running.len() + swapped);
     }
 }

@@ -246,17 +246,9 @@ impl<D: Device> Memory for SwapSpace<D> {
     fn check_invariants(&self) {
         self.device.check_invariants();
         let used = self.stored_tokens();
-        assert!(
-            used <= self.host_tokens,
-            "{used} of {} tokens",
-            self.host_tokens
-        );
+        assert!(used <= self.host_tokens, "{used} of {} tokens", self.host_tokens);
         for stored in &self.stored {
-            assert!(
-                !self.device.holds(stored.id),
-                "{} is in two places",
-                stored.id
-            );
+            assert!(!self.device.holds(stored.id), "{} is in two places", stored.id);
         }
     }
 }

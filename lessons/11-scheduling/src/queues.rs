@@ -58,17 +58,13 @@ impl Queues {
 
     /// Puts a request among the waiting ones, in its place.
     pub fn wait(&mut self, entry: Entry) {
-        let place = self
-            .waiting
-            .partition_point(|other| other.id() < entry.id());
+        let place = self.waiting.partition_point(|other| other.id() < entry.id());
         self.waiting.insert(place, entry);
     }
 
     /// Puts a request among the running ones, in its place, and returns the place.
     pub fn run(&mut self, entry: Entry) -> usize {
-        let place = self
-            .running
-            .partition_point(|other| other.id() < entry.id());
+        let place = self.running.partition_point(|other| other.id() < entry.id());
         self.running.insert(place, entry);
         place
     }
@@ -100,10 +96,7 @@ impl Queues {
 
     /// Takes all finished requests out of the running ones, in order. `release` gets each of them, to give its memory back.
     pub fn leave(&mut self, mut release: impl FnMut(SeqId)) {
-        for entry in self
-            .running
-            .extract_if(.., |entry| entry.request.is_finished())
-        {
+        for entry in self.running.extract_if(.., |entry| entry.request.is_finished()) {
             release(entry.id());
             self.ended.push(entry);
         }
@@ -124,10 +117,7 @@ impl Queues {
         for entry in all {
             let request = &entry.request;
             assert!(request.num_computed <= request.num_tokens(), "{request:?}");
-            assert!(
-                request.output.len() <= request.max_new_tokens,
-                "{request:?}"
-            );
+            assert!(request.output.len() <= request.max_new_tokens, "{request:?}");
         }
         for entry in &self.waiting {
             assert_eq!(entry.request.status, Status::Waiting, "{entry:?}");

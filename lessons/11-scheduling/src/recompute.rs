@@ -20,12 +20,7 @@ use continuous_batching::request::Status;
 /// (`recomputed_tokens`). `entry.preemptions` counts for this request.
 ///
 /// Cost: now, nothing or a copy; later, the rows of the whole text once more, or a copy.
-pub fn send_back(
-    entry: &mut Entry,
-    preemption: Preemption,
-    memory: &mut dyn GivesBack,
-    stats: &mut ScheduleStats,
-) {
+pub fn send_back(entry: &mut Entry, preemption: Preemption, memory: &mut dyn GivesBack, stats: &mut ScheduleStats) {
     // ANCHOR: ex_11_4
     let id = entry.id();
     entry.stored = match preemption {

@@ -103,12 +103,7 @@ impl Scheduler {
     }
     // ANCHOR_END: schedule
 
-    fn give_up<D: Device>(
-        &mut self,
-        now: Duration,
-        queues: &mut Queues,
-        memory: &mut SwapSpace<D>,
-    ) {
+    fn give_up<D: Device>(&mut self, now: Duration, queues: &mut Queues, memory: &mut SwapSpace<D>) {
         let latest = self.limits.max_wait.and_then(|wait| now.checked_sub(wait));
         if let Some(latest) = latest {
             let gone = queues.give_up(latest, &mut |id| {
@@ -138,12 +133,7 @@ impl Scheduler {
 
     // ANCHOR: make_room
     /// Reserves memory for the rows of those who run, the oldest first. Where there is none, somebody is sent back. Returns whether anybody was.
-    fn make_room<D: Device>(
-        &mut self,
-        now: Duration,
-        queues: &mut Queues,
-        memory: &mut SwapSpace<D>,
-    ) -> bool {
+    fn make_room<D: Device>(&mut self, now: Duration, queues: &mut Queues, memory: &mut SwapSpace<D>) -> bool {
         let (scratch, policy) = (&mut self.scratch, &*self.policy);
         let mut place = 0;
         while place < queues.running.len() {
@@ -182,13 +172,7 @@ impl Scheduler {
 
     // ANCHOR: join
     /// Lets waiting requests join in the policy's order. The first that finds no room ends it, so nobody overtakes for ever.
-    fn join<D: Device>(
-        &mut self,
-        now: Duration,
-        queues: &mut Queues,
-        memory: &mut SwapSpace<D>,
-        mut budget: usize,
-    ) {
+    fn join<D: Device>(&mut self, now: Duration, queues: &mut Queues, memory: &mut SwapSpace<D>, mut budget: usize) {
         self.count_classes(queues);
         while queues.running.len() < self.limits.engine.max_running && budget > 0 {
             let Some(place) = self.next_to_join(now, queues) else {
@@ -205,9 +189,7 @@ impl Scheduler {
             let mut entry = queues.waiting.remove(place);
             entry.stored = 0;
             entry.request.status = Status::Prefilling;
-            let rows = (entry.missing())
-                .min(self.limits.max_chunk_tokens)
-                .min(budget);
+            let rows = (entry.missing()).min(self.limits.max_chunk_tokens).min(budget);
             budget -= rows;
             queues.serve(entry.meta.tenant, rows);
             self.scratch.running_of[usize::from(entry.meta.class.0)] += 1;

@@ -26,9 +26,7 @@ pub fn test_starvation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), String
         .filter(|id| *id == patient || *id == urgent)
         .collect();
     if order != [urgent, patient] {
-        return Err(format!(
-            "class 0 came one step after class 1; they ran as {order:?}"
-        ));
+        return Err(format!("class 0 came one step after class 1; they ran as {order:?}"));
     }
 
     // One request of each kind in a flood of short, small, urgent ones: two in every step, where one can be served.

@@ -26,8 +26,7 @@ impl<D: Device + KvCache> KvCache for SwapSpace<D> {
         scores: &mut Vec<f32>,
         attended: &mut [f32],
     ) {
-        self.device()
-            .attend(pool, config, layer, batch, qkv, scores, attended);
+        self.device().attend(pool, config, layer, batch, qkv, scores, attended);
     }
 
     fn commit(&mut self, batch: &Batch) {

@@ -94,11 +94,7 @@ pub fn picture(steps: &[StepTrace], num_requests: usize) -> String {
         let finished: Vec<String> = (step.finished.iter())
             .map(|(id, reason)| format!("{id} {reason:?}"))
             .collect();
-        let line = format!(
-            "  {} rows  finished [{}]",
-            step.num_rows(),
-            finished.join(", ")
-        );
+        let line = format!("  {} rows  finished [{}]", step.num_rows(), finished.join(", "));
         text += &(line + "\n");
     }
     text

@@ -36,22 +36,15 @@ pub fn correct() -> Box<dyn Subject> {
 /// The unjust ones, each with what it does.
 pub const UNJUST: [(&str, Make); 8] = [
     ("never lets waiting count", || make(Fault::NeverAges)),
-    ("lets waiting count for one class and no more", || {
-        make(Fault::AgesOnce)
+    ("lets waiting count for one class and no more", || make(Fault::AgesOnce)),
+    ("counts waiting from the last step in which anybody joined", || {
+        make(Fault::AgesSinceLastJoin)
     }),
-    (
-        "counts waiting from the last step in which anybody joined",
-        || make(Fault::AgesSinceLastJoin),
-    ),
     ("counts waiting anew when a request is sent back", || {
         make(Fault::AgesSinceSentBack)
     }),
-    ("lets the shortest of a class go first", || {
-        make(Fault::ShortestFirst)
-    }),
-    ("lets the youngest of a class go first", || {
-        make(Fault::YoungestFirst)
-    }),
+    ("lets the shortest of a class go first", || make(Fault::ShortestFirst)),
+    ("lets the youngest of a class go first", || make(Fault::YoungestFirst)),
     ("lets whoever fits pass the one that finds no room", || {
         make(Fault::SkipsTheLarge)
     }),
@@ -131,9 +124,7 @@ impl Small {
     }
 
     fn next(&self) -> Option<usize> {
-        let fits = |place: &usize| {
-            self.fault != Fault::SkipsTheLarge || self.has_room(self.waiting[*place].size)
-        };
+        let fits = |place: &usize| self.fault != Fault::SkipsTheLarge || self.has_room(self.waiting[*place].size);
         let places = (0..self.waiting.len()).filter(fits);
         places.min_by_key(|place| self.order(&self.waiting[*place]))
     }

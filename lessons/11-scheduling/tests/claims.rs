@@ -106,9 +106,7 @@ fn a_step_with_256_running_requests_asks_memory_256_times() {
     );
     for i in 0..RUNNING + 100 {
         let new = if i == 7 { 3 } else { 20 };
-        engine
-            .submit(ms(0), Meta::default(), &[TokenId(0); 3], new)
-            .unwrap();
+        engine.submit(ms(0), Meta::default(), &[TokenId(0); 3], new).unwrap();
     }
     let mut step = || {
         let reserves = engine.memory.device().reserves.get();
@@ -239,15 +237,8 @@ fn the_stated_cost_counts_the_pairs_of_the_pass() {
     let mut state = State::new(&model.config, 0);
     let mut work = |batch: &continuous_batching::Batch| {
         let (_, counted) = ledger::measure(|| {
-            continuous_batching::forward::forward(
-                &model.config,
-                &model.weights,
-                &mut state,
-                &mut cache,
-                &pool,
-                batch,
-            )
-            .unwrap();
+            continuous_batching::forward::forward(&model.config, &model.weights, &mut state, &mut cache, &pool, batch)
+                .unwrap();
         });
         counted.multiply_adds
     };

@@ -53,9 +53,7 @@ fn together_equals_alone(model: &Model, setting: Setting, burst: usize, count: u
         if engine.is_idle() && rest.len() == 0 {
             break;
         }
-        engine
-            .step(ms(step), &mut |event| listener.take(event))
-            .unwrap();
+        engine.step(ms(step), &mut |event| listener.take(event)).unwrap();
         engine.check_invariants();
         assert!(engine.batch.num_rows() <= setting.budget);
     }
@@ -109,11 +107,7 @@ fn runs_preempted_by_recompute_equal_single_runs() {
                 ..Setting::default()
             };
             let happened = together_equals_alone(&fixture(name), setting, 4, 24);
-            assert!(
-                happened.stats.preemptions > 3,
-                "{name}: {:?}",
-                happened.stats
-            );
+            assert!(happened.stats.preemptions > 3, "{name}: {:?}", happened.stats);
             assert!(happened.stats.recomputed_tokens > 0);
             assert_eq!(happened.stats.swapped, 0);
         }
@@ -207,9 +201,7 @@ fn sixty_four_sampled_requests_equal_their_single_runs() {
         }
         let mut listener = Listener::default();
         while !engine.is_idle() {
-            engine
-                .step(ms(0), &mut |event| listener.take(event))
-                .unwrap();
+            engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
         }
         assert_empty(&engine);
         let stats = engine.stats();
@@ -257,12 +249,7 @@ fn without_bounds_it_does_what_lesson_08_does() {
     while !before.is_idle() || !now.is_idle() {
         before.step(&mut |event| heard_before.take(event)).unwrap();
         now.step(ms(0), &mut |event| heard_now.take(event)).unwrap();
-        assert_eq!(
-            heard_before.tokens,
-            heard_now.tokens,
-            "step {}",
-            before.num_steps()
-        );
+        assert_eq!(heard_before.tokens, heard_now.tokens, "step {}", before.num_steps());
     }
     assert_eq!(heard_before.ends, heard_now.ends);
 }

@@ -83,9 +83,7 @@ mod ex_11_1_budget {
                 let missing = [1 + code % 6, 1 + code / 6 % 6, 1 + code / 36];
                 let rows = filled(budget, chunk, &missing);
                 let most: usize = missing.iter().map(|missing| (*missing).min(chunk)).sum();
-                let what = format!(
-                    "budget {budget}, chunk {chunk}, missing {missing:?}: rows {rows:?}, their sum"
-                );
+                let what = format!("budget {budget}, chunk {chunk}, missing {missing:?}: rows {rows:?}, their sum");
                 expect(&what, rows.iter().sum::<usize>(), most.min(budget));
             }
         }
@@ -227,9 +225,7 @@ mod ex_11_3_victim {
             for first in 0..=4 {
                 let allowed: Vec<usize> = (0..4).filter(|p| *p >= first && *p != 0).collect();
                 let worst = allowed.iter().map(|place| classes[*place]).max();
-                let mut of_worst = allowed
-                    .iter()
-                    .filter(|place| Some(classes[**place]) == worst);
+                let mut of_worst = allowed.iter().filter(|place| Some(classes[**place]) == worst);
                 check(&classes, first, of_worst.next_back().copied());
             }
         }
@@ -275,8 +271,7 @@ mod ex_11_4_send_back {
 
     /// Request 7: prompt of 4, output of 3, of these the first 6 computed.
     fn decoding() -> Entry {
-        let ids =
-            |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
+        let ids = |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
         let mut request = Request::new(SeqId(7), &ids(&[50, 51, 52, 53]), 10, 64);
         request.output = ids(&[60, 61, 62]);
         request.num_computed = 6;
@@ -358,11 +353,7 @@ mod ex_11_4_send_back {
     #[test]
     fn memory_is_given_back_once() {
         let recompute = sent(&mut decoding(), Preemption::Recompute, 6).0;
-        expect(
-            "recompute: what memory was asked",
-            recompute,
-            [Asked::Forget(7)],
-        );
+        expect("recompute: what memory was asked", recompute, [Asked::Forget(7)]);
         let swap = sent(&mut decoding(), Preemption::Swap, 6).0;
         expect(
             "swap, and the pool took 6 tokens: what memory was asked",
@@ -439,12 +430,7 @@ mod ex_11_4_send_back {
         }
         expect(
             "swapped, then forgotten: times of this request, of all, swapped, tokens stored now",
-            (
-                entry.preemptions,
-                stats.preemptions,
-                stats.swapped,
-                entry.stored,
-            ),
+            (entry.preemptions, stats.preemptions, stats.swapped, entry.stored),
             (2, 2, 1, 0),
         );
     }
@@ -478,13 +464,7 @@ mod ex_11_9_next_part {
 
     /// A request with a prompt and an answer of these lengths, so many of whose tokens are computed, gets so many rows.
     #[track_caller]
-    fn check(
-        prompt: usize,
-        output: usize,
-        computed: usize,
-        rows: usize,
-        expected: (usize, usize, bool),
-    ) {
+    fn check(prompt: usize, output: usize, computed: usize, rows: usize, expected: (usize, usize, bool)) {
         let mut request = Request::new(SeqId(0), &vec![TokenId(7); prompt], 10, 64);
         request.output = vec![TokenId(8); output];
         request.num_computed = computed;
@@ -545,8 +525,7 @@ mod ex_11_5_starvation {
             .iter()
             .filter(|fault| {
                 let unjust = UNJUST.iter().find(|(what, _)| what == *fault);
-                let (_, make) =
-                    unjust.unwrap_or_else(|| panic!("no unjust scheduler that {fault}"));
+                let (_, make) = unjust.unwrap_or_else(|| panic!("no unjust scheduler that {fault}"));
                 test_starvation(make).is_ok()
             })
             .copied()
@@ -561,10 +540,7 @@ mod ex_11_5_starvation {
     #[test]
     fn the_right_scheduler_passes() {
         let seen = test_starvation(&correct);
-        assert!(
-            seen.is_ok(),
-            "the right scheduler\n  expected Ok\n  found    {seen:?}"
-        );
+        assert!(seen.is_ok(), "the right scheduler\n  expected Ok\n  found    {seen:?}");
     }
 
     #[test]
@@ -630,11 +606,7 @@ mod ex_11_6_chunks {
         let more = 7 * (cost.constant + cost.per_row);
         expect("eight chunks, in us", us(8 * chunk), us(whole + more));
         let (options, answer) = question("11.6");
-        expect(
-            "the right option says more",
-            options[answer].starts_with("more"),
-            true,
-        );
+        expect("the right option says more", options[answer].starts_with("more"), true);
     }
 }
 
@@ -672,18 +644,10 @@ mod ex_11_7_priority {
     #[test]
     fn what_the_urgent_ones_gain_the_others_lose() {
         let (in_order, urgent_first) = (waiting(&Fcfs), waiting(&Priority));
-        expect(
-            "first come: turns that urgent and others wait",
-            in_order,
-            (16, 12),
-        );
+        expect("first come: turns that urgent and others wait", in_order, (16, 12));
         expect("urgent first", urgent_first, (6, 22));
         let (options, answer) = question("11.7");
-        expect(
-            "the sums",
-            in_order.0 + in_order.1,
-            urgent_first.0 + urgent_first.1,
-        );
+        expect("the sums", in_order.0 + in_order.1, urgent_first.0 + urgent_first.1);
         expect("the right option", options[answer].as_str(), "nothing");
     }
 }
@@ -711,16 +675,8 @@ mod ex_11_8_text {
         request.num_computed = 0;
         let rows = request.num_tokens() - request.num_computed;
         let (options, answer) = question("11.8");
-        expect(
-            "the right option",
-            options[answer].as_str(),
-            rows.to_string(),
-        );
-        expect(
-            "the first option, its prompt",
-            options[0].starts_with("12"),
-            true,
-        );
+        expect("the right option", options[answer].as_str(), rows.to_string());
+        expect("the first option, its prompt", options[0].starts_with("12"), true);
     }
 }
 
@@ -765,8 +721,7 @@ mod whole {
         submit(&mut engine, 2, 5);
         submit(&mut engine, 7, 1);
         while !engine.is_idle() {
-            let taken =
-                &mut |_: continuous_batching::Event<'_>| continuous_batching::Delivery::Taken;
+            let taken = &mut |_: continuous_batching::Event<'_>| continuous_batching::Delivery::Taken;
             engine.step(ms(0), taken).unwrap();
             engine.check_invariants();
         }
@@ -775,11 +730,7 @@ mod whole {
             .map(|line| line.split_whitespace().skip(1).take(2).collect())
             .collect();
         let expected = [["2", "2+"], ["1", "3+"], ["1", "2"], ["1", "·"], ["1", "·"]];
-        expect(
-            &format!("rows of both in each step\n{drawn}"),
-            cells,
-            expected,
-        );
+        expect(&format!("rows of both in each step\n{drawn}"), cells, expected);
     }
 
     /// Two texts that can not both be long, by recompute and by swap: everybody gets all of its tokens, and somebody was sent back.
@@ -789,11 +740,7 @@ mod whole {
             let mut setup = Setup::new(2, 32);
             setup.limits.preemption = preemption;
             (setup.num_blocks, setup.host_tokens) = (2, 64);
-            let done = simulate(
-                &setup,
-                Box::new(Fcfs),
-                &[job(0, 0, 8, 20), job(0, 0, 8, 20)],
-            );
+            let done = simulate(&setup, Box::new(Fcfs), &[job(0, 0, 8, 20), job(0, 0, 8, 20)]);
             let done = done.unwrap();
             let tokens: Vec<usize> = done.outcomes.iter().map(|outcome| outcome.tokens).collect();
             expect(&format!("{preemption:?}: tokens"), tokens, [20, 20]);
@@ -801,10 +748,7 @@ mod whole {
             expect(
                 "tokens computed again, swaps back",
                 (done.stats.recomputed_tokens > 0, done.swaps.back > 0),
-                (
-                    preemption == Preemption::Recompute,
-                    preemption == Preemption::Swap,
-                ),
+                (preemption == Preemption::Recompute, preemption == Preemption::Swap),
             );
         }
     }
@@ -821,10 +765,6 @@ mod whole {
         let joined_before = (done.outcomes.iter())
             .filter(|other| other.arrived >= ms(101) && other.started < done.outcomes[1].started)
             .count();
-        expect(
-            "requests that came 100 ms later and went first",
-            joined_before,
-            0usize,
-        );
+        expect("requests that came 100 ms later and went first", joined_before, 0usize);
     }
 }

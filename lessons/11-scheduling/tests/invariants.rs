@@ -9,9 +9,7 @@ use continuous_batching::{Admission, Memory, Request, SeqId};
 use paged_cache::{Pages, Promise};
 use proptest::prelude::*;
 use scheduling::memory::GivesBack;
-use scheduling::policy::{
-    FairQuota, Fcfs, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
-};
+use scheduling::policy::{FairQuota, Fcfs, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt};
 use scheduling::simulate::{Setup, engine};
 use scheduling::{Preemption, SwapSpace};
 use training::TokenId;
@@ -118,11 +116,7 @@ fn what_is_swapped_out_frees_its_blocks_and_comes_back_whole() {
     assert_eq!((request.num_computed, memory.num_stored()), (7, 0));
     assert_eq!(memory.device().num_held(), 2);
     assert_eq!(
-        (
-            memory.stats().out,
-            memory.stats().back,
-            memory.stats().tokens
-        ),
+        (memory.stats().out, memory.stats().back, memory.stats().tokens),
         (1, 1, 14)
     );
     assert!(memory.release(SeqId(0)) && !memory.release(SeqId(0)));

@@ -2,9 +2,7 @@
 
 mod common;
 
-use common::{
-    Setting, assert_empty, engine, engine_with, fixture, job, meta, ms, sampled, text, watched,
-};
+use common::{Setting, assert_empty, engine, engine_with, fixture, job, meta, ms, sampled, text, watched};
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
 use continuous_batching::{Delivery, FinishReason, Refusal, Runner, SeqId};
@@ -44,9 +42,7 @@ fn an_answer_is_neither_cut_short_nor_doubled_after_recompute() {
         }
         let mut listener = Listener::default();
         while !engine.is_idle() {
-            engine
-                .step(ms(0), &mut |event| listener.take(event))
-                .unwrap();
+            engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
         }
         assert!(engine.stats().preemptions > 0);
         let single = Single::new(&model);
@@ -81,29 +77,20 @@ fn penalties_know_prompt_from_output_after_recompute() {
     }
     let mut listener = Listener::default();
     while !engine.is_idle() {
-        engine
-            .step(ms(0), &mut |event| listener.take(event))
-            .unwrap();
+        engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
     }
     assert!(engine.stats().preemptions > 0);
     // Every choice saw a prompt of 9 and one more token of output than the choice before it.
     let mut outputs = [0, 0];
     for (id, prompt, output) in seen.try_iter() {
-        assert_eq!(
-            (prompt, output),
-            (9, outputs[id.0 as usize]),
-            "request {id}"
-        );
+        assert_eq!((prompt, output), (9, outputs[id.0 as usize]), "request {id}");
         outputs[id.0 as usize] += 1;
     }
     assert_eq!(outputs, [30, 30]);
     let mut plain = model;
     plain.config.eos_token_ids.clear();
     for (id, prompt) in (0..).map(SeqId).zip(&prompts) {
-        assert_eq!(
-            listener.tokens[&id],
-            sampled(&plain, prompt, 30, 48, &params)
-        );
+        assert_eq!(listener.tokens[&id], sampled(&plain, prompt, 30, 48, &params));
     }
 }
 
@@ -120,9 +107,7 @@ fn a_request_joins_only_when_its_whole_text_fits() {
     let (first, second) = (first.unwrap(), second.unwrap());
     let mut listener = Listener::default();
     while !engine.is_idle() {
-        engine
-            .step(ms(0), &mut |event| listener.take(event))
-            .unwrap();
+        engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
         if !listener.ends.contains_key(&first) {
             assert!(
                 (engine.queues.running.iter()).all(|entry| entry.id() != second),
@@ -151,14 +136,9 @@ fn the_oldest_is_never_the_victim() {
         let mut listener = Listener::default();
         while !engine.is_idle() {
             let oldest = engine.queues.running.first().map(|entry| entry.id());
-            engine
-                .step(ms(0), &mut |event| listener.take(event))
-                .unwrap();
+            engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
             let step = engine.trace().last().unwrap();
-            assert!(
-                (step.sent_back.iter()).all(|sent| Some(sent.id) != oldest),
-                "{step:?}"
-            );
+            assert!((step.sent_back.iter()).all(|sent| Some(sent.id) != oldest), "{step:?}");
             if let Some(oldest) = oldest {
                 assert!(
                     step.computed.iter().any(|share| share.id == oldest),
@@ -201,9 +181,7 @@ fn what_can_never_fit_is_refused_at_submit() {
     let mut listener = Listener::default();
     engine.scheduler.limits.engine.end_of_text.clear();
     while !engine.is_idle() {
-        engine
-            .step(ms(0), &mut |event| listener.take(event))
-            .unwrap();
+        engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
     }
     let id = id.unwrap();
     assert_eq!(
@@ -264,9 +242,8 @@ fn a_cancel_frees_blocks_and_host_pool_in_every_state() {
                 let mut listener = Listener::default();
                 for step in 0.. {
                     if step == at {
-                        let waits = |entry: &scheduling::entry::Entry| {
-                            entry.id() == SeqId(which) && entry.preemptions > 0
-                        };
+                        let waits =
+                            |entry: &scheduling::entry::Entry| entry.id() == SeqId(which) && entry.preemptions > 0;
                         cancelled_while_sent_back |= engine.queues.waiting.iter().any(waits);
                         engine.cancel(SeqId(which));
                         engine.cancel(SeqId(which));
@@ -275,9 +252,7 @@ fn a_cancel_frees_blocks_and_host_pool_in_every_state() {
                     if engine.is_idle() {
                         break;
                     }
-                    engine
-                        .step(ms(0), &mut |event| listener.take(event))
-                        .unwrap();
+                    engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
                 }
                 assert_empty(&engine);
                 assert_eq!(listener.ends.len(), 3);
@@ -296,27 +271,18 @@ fn the_shortest_first_lets_a_long_one_wait_as_long_as_short_ones_come() {
         num_blocks: 64,
         ..Setting::default()
     };
-    let policies: [Box<dyn scheduling::policy::Policy>; 2] =
-        [Box::new(ShortestPrompt), Box::new(Fcfs)];
+    let policies: [Box<dyn scheduling::policy::Policy>; 2] = [Box::new(ShortestPrompt), Box::new(Fcfs)];
     let mut first_tokens = Vec::new();
     for policy in policies {
         let mut engine = engine_with(&model, &pool, setting, policy);
         engine.scheduler.limits.engine.end_of_text.clear();
         let (mut listener, long) = (Listener::default(), SeqId(1));
-        engine
-            .submit(ms(0), Meta::default(), &text(2, 0, 270), 2)
-            .unwrap();
-        engine
-            .submit(ms(0), Meta::default(), &text(20, 1, 270), 1)
-            .unwrap();
+        engine.submit(ms(0), Meta::default(), &text(2, 0, 270), 2).unwrap();
+        engine.submit(ms(0), Meta::default(), &text(20, 1, 270), 1).unwrap();
         let mut first = None;
         for step in 0..40u64 {
-            engine
-                .submit(ms(step), Meta::default(), &text(2, 2, 270), 2)
-                .unwrap();
-            engine
-                .step(ms(step), &mut |event| listener.take(event))
-                .unwrap();
+            engine.submit(ms(step), Meta::default(), &text(2, 2, 270), 2).unwrap();
+            engine.step(ms(step), &mut |event| listener.take(event)).unwrap();
             if listener.tokens.contains_key(&long) {
                 first.get_or_insert(step);
             }

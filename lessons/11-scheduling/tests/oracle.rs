@@ -12,8 +12,7 @@ use paged_cache::{PagedCache, Pages, Promise};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing,
-    ShortestPrompt,
+    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
 };
 use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
 use std::time::Duration;
@@ -60,19 +59,17 @@ fn planned() -> impl Strategy<Value = Planned> {
     // Two different tokens, so that many prompts begin alike.
     let prompt = prop::collection::vec((0..2u32).prop_map(TokenId), 1..=MAX_SEQ_LEN);
     let new_tokens = prop_oneof![1 => Just(0), 1 => Just(1), 6 => 2..12usize, 1 => Just(100)];
-    (0..8u64, prompt, new_tokens, cancel()).prop_map(
-        |(arrives, mut prompt, max_new_tokens, cancel)| {
-            if max_new_tokens % 2 == 0 {
-                prompt.truncate(5);
-            }
-            Planned {
-                arrives,
-                prompt,
-                max_new_tokens,
-                cancel,
-            }
-        },
-    )
+    (0..8u64, prompt, new_tokens, cancel()).prop_map(|(arrives, mut prompt, max_new_tokens, cancel)| {
+        if max_new_tokens % 2 == 0 {
+            prompt.truncate(5);
+        }
+        Planned {
+            arrives,
+            prompt,
+            max_new_tokens,
+            cancel,
+        }
+    })
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -88,28 +85,25 @@ fn cases() -> impl Strategy<Value = Case> {
         0..40usize,
         0..12u32,
     );
-    (memory, schedule, prop::collection::vec(planned(), 1..9)).prop_map(
-        |(memory, schedule, mut plan)| {
-            plan.sort_by_key(|planned| planned.arrives);
-            let (block_size, more_blocks, prefix_cache, poison) = memory;
-            let (max_running, more_rows, chunk, policy, preemption, host_tokens, num_ends) =
-                schedule;
-            Case {
-                block_size,
-                more_blocks,
-                max_running,
-                more_rows,
-                chunk,
-                policy,
-                preemption,
-                host_tokens,
-                prefix_cache,
-                num_ends,
-                poison,
-                plan,
-            }
-        },
-    )
+    (memory, schedule, prop::collection::vec(planned(), 1..9)).prop_map(|(memory, schedule, mut plan)| {
+        plan.sort_by_key(|planned| planned.arrives);
+        let (block_size, more_blocks, prefix_cache, poison) = memory;
+        let (max_running, more_rows, chunk, policy, preemption, host_tokens, num_ends) = schedule;
+        Case {
+            block_size,
+            more_blocks,
+            max_running,
+            more_rows,
+            chunk,
+            policy,
+            preemption,
+            host_tokens,
+            prefix_cache,
+            num_ends,
+            poison,
+            plan,
+        }
+    })
 }
 
 fn policy(number: u8) -> Box<dyn Policy> {

@@ -11,24 +11,16 @@ use scheduling::{Preemption, StepLimits};
 use training::TokenId;
 
 /// Requests of (class, prompt, new tokens), all there at the start.
-fn traced(
-    setup: &Setup,
-    policy: Box<dyn Policy>,
-    requests: &[(u8, usize, usize)],
-) -> Vec<StepTrace> {
+fn traced(setup: &Setup, policy: Box<dyn Policy>, requests: &[(u8, usize, usize)]) -> Vec<StepTrace> {
     let mut engine = engine(setup, policy);
     engine.start_trace();
     for (class, prompt, new) in requests {
         let prompt = vec![TokenId(0); *prompt];
-        engine
-            .submit(ms(0), meta(0, *class), &prompt, *new)
-            .unwrap();
+        engine.submit(ms(0), meta(0, *class), &prompt, *new).unwrap();
     }
     let mut now = 0;
     while !engine.is_idle() {
-        engine
-            .step(ms(now), &mut |_: Event<'_>| Delivery::Taken)
-            .unwrap();
+        engine.step(ms(now), &mut |_: Event<'_>| Delivery::Taken).unwrap();
         now += 10;
     }
     engine.trace().to_vec()
@@ -67,9 +59,7 @@ fn a_trace_is_written_and_read_as_json() {
 }
 
 #[test]
-#[should_panic(
-    expected = "expected a budget of at least one row for each of 4 running requests, found 3"
-)]
+#[should_panic(expected = "expected a budget of at least one row for each of 4 running requests, found 3")]
 fn a_budget_below_one_row_each_is_our_own_slip() {
     let setup = Setup::new(4, 64);
     StepLimits::with_budget(setup.limits.engine, 3);

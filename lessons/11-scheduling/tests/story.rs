@@ -17,9 +17,7 @@ fn redacted(story: &str) -> String {
         let text = line.trim();
         let column = line.len() - line.trim_start().len();
         in_bars = (in_bars || text.starts_with("token   ")) && !text.starts_with("The tokens");
-        let foreign = NOT_OURS
-            .iter()
-            .find(|beginning| text.starts_with(**beginning));
+        let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
         if let Some(beginning) = foreign {
             lines.push(format!("{} …", beginning.trim()));
         } else if in_bars {

@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use scheduling::entry::Candidate;
 use scheduling::fairness::jain;
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing,
-    ShortestPrompt, first,
+    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt, first,
 };
 use scheduling::simulate::{Job, Setup, Simulation, simulate};
 use scheduling::step_cost::StepCost;
@@ -126,11 +125,7 @@ fn flooded(policy: Box<dyn Policy>, steps: u64) -> Duration {
 #[test]
 fn pure_priority_has_no_bound_and_ageing_has_one() {
     for steps in [50, 100, 400] {
-        assert_eq!(
-            flooded(Box::new(Priority), steps),
-            ms(10 * steps - 1),
-            "{steps} steps"
-        );
+        assert_eq!(flooded(Box::new(Priority), steps), ms(10 * steps - 1), "{steps} steps");
         let aged = flooded(Box::new(PriorityWithAgeing { step: ms(100) }), steps);
         assert!(aged <= ms(2 * 100 + 10), "{steps} steps: {aged:?}");
     }
@@ -144,19 +139,14 @@ fn a_quota_keeps_a_place_for_the_low_class() {
         setup.cost = StepCost::equal_steps(ms(10));
         setup.horizon = ms(2000);
         // Eight urgent requests of 4 steps come in the time that serves four of them.
-        let jobs: Vec<Job> = (0..400)
-            .map(|i| job(5 * i, u8::from(i % 20 == 0), 1, 4))
-            .collect();
+        let jobs: Vec<Job> = (0..400).map(|i| job(5 * i, u8::from(i % 20 == 0), 1, 4)).collect();
         simulate(&setup, policy, &jobs).unwrap()
     };
     let worst = |done: &Simulation| {
         let low = done.outcomes.iter().step_by(20);
         low.map(|outcome| outcome.waited(done.end)).max().unwrap()
     };
-    let (strict, quota) = (
-        run(Box::new(Priority)),
-        run(Box::new(PlacesPerClass { places: 1 })),
-    );
+    let (strict, quota) = (run(Box::new(Priority)), run(Box::new(PlacesPerClass { places: 1 })));
     assert!(worst(&strict) > ms(1500), "{:?}", worst(&strict));
     // At most the one of its own class that came 100 ms before, and whoever holds a place for 40 ms.
     assert!(worst(&quota) <= ms(50), "{:?}", worst(&quota));
@@ -195,9 +185,7 @@ fn a_fair_quota_shares_rows_evenly() {
             })
             .collect();
         let done = simulate(&setup, policy, &jobs).unwrap();
-        let rows: Vec<f64> = [0, 1]
-            .map(|tenant| done.served[&TenantId(tenant)] as f64)
-            .into();
+        let rows: Vec<f64> = [0, 1].map(|tenant| done.served[&TenantId(tenant)] as f64).into();
         jain(&rows)
     };
     let (fcfs, quota) = (run(Box::new(Fcfs)), run(Box::new(FairQuota)));
@@ -220,17 +208,11 @@ fn a_tenant_that_was_away_brings_no_credit() {
     let done = simulate(&setup, Box::new(FairQuota), &jobs).unwrap();
     let served = |tenant: u32| {
         let pairs = done.outcomes.iter().zip(&jobs);
-        let since = pairs.filter(|(outcome, job)| {
-            job.meta.tenant == TenantId(tenant) && outcome.started >= Some(ms(1000))
-        });
+        let since =
+            pairs.filter(|(outcome, job)| job.meta.tenant == TenantId(tenant) && outcome.started >= Some(ms(1000)));
         since.count() as i64
     };
-    assert!(
-        (served(0) - served(1)).abs() <= 1,
-        "{} {}",
-        served(0),
-        served(1)
-    );
+    assert!((served(0) - served(1)).abs() <= 1, "{} {}", served(0), served(1));
 }
 
 /// The same where everybody was away: a newcomer who asks first owes nothing, and is owed nothing.

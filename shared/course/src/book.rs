@@ -25,9 +25,7 @@ pub fn run(course: &Course, open: bool) -> Result<ExitStatus, CourseError> {
     if !program.exists() && !program.with_extension("exe").exists() {
         eprintln!("building the book's own program first, which takes a minute or two once");
     }
-    let status = builder(course)
-        .status()
-        .map_err(|error| no_cargo(course, error))?;
+    let status = builder(course).status().map_err(|error| no_cargo(course, error))?;
     if status.success() && open {
         show(course)?;
     }

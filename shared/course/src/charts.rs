@@ -28,11 +28,7 @@ pub fn render(course: &Course, page: &Page) -> Result<String, CourseError> {
             without.push(number);
             continue;
         }
-        let name = folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         out += &page.paint(Tone::Strong, &format!("{name}\n"));
         out += &rows;
     }

@@ -78,7 +78,9 @@ pub fn collect(course: &Course, origin: Origin) -> Result<Vec<Row>, CourseError>
 pub fn render(rows: &[Row], origin: Origin, page: &Page) -> String {
     if rows.is_empty() {
         return page.text(match origin {
-            Origin::Recorded => "No results are recorded. A lesson records its own:\n  cargo course run 05 --no-pause --record",
+            Origin::Recorded => {
+                "No results are recorded. A lesson records its own:\n  cargo course run 05 --no-pause --record"
+            }
             Origin::Latest => "No lesson has run here yet. Run one:\n  cargo course run 05 --no-pause",
         });
     }
@@ -86,12 +88,7 @@ pub fn render(rows: &[Row], origin: Origin, page: &Page) -> String {
     const AT: usize = 43;
     let mut out = page.paint(
         Tone::Dim,
-        &page.columns(
-            &["id", "lesson", "verdict", "measured"],
-            &WIDTHS,
-            "claim",
-            AT,
-        ),
+        &page.columns(&["id", "lesson", "verdict", "measured"], &WIDTHS, "claim", AT),
     );
     for row in rows {
         let (word, tone) = verdict_word(row.verdict);

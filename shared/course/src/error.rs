@@ -137,9 +137,7 @@ pub enum CourseError {
         folder: String,
     },
     /// pip failed for another reason.
-    #[error(
-        "pip could not fetch {package} (status {status}); it said: {said}. To try by hand: `{command}`"
-    )]
+    #[error("pip could not fetch {package} (status {status}); it said: {said}. To try by hand: `{command}`")]
     Pip {
         /// The package.
         package: String,
@@ -169,9 +167,7 @@ pub enum CourseError {
         expected: String,
     },
     /// Too little space for a model.
-    #[error(
-        "{folder}: {needed} are needed for a while, {free} are free; make room or remove other models there"
-    )]
+    #[error("{folder}: {needed} are needed for a while, {free} are free; make room or remove other models there")]
     NoSpace {
         /// Where it would go.
         folder: String,
@@ -194,15 +190,8 @@ pub enum CourseError {
 
 impl CourseError {
     /// For `map_err` on file operations.
-    pub fn io(
-        path: impl Into<PathBuf>,
-        action: &'static str,
-    ) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn io(path: impl Into<PathBuf>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = lab::paths::shown(&path.into());
-        move |source| CourseError::Io {
-            path,
-            source,
-            action,
-        }
+        move |source| CourseError::Io { path, source, action }
     }
 }

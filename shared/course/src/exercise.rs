@@ -144,12 +144,7 @@ pub fn all(course: &Course, number: &str) -> Result<Vec<Exercise>, CourseError> 
         &path,
         "each lesson has a course.toml; restore it with git",
     ))?;
-    parse(
-        &text,
-        number,
-        &lessons::number_and_name(&folder),
-        &course.shown(&path),
-    )
+    parse(&text, number, &lessons::number_and_name(&folder), &course.shown(&path))
 }
 
 /// The exercise with this id, `05.1` or `5.1`.
@@ -231,12 +226,7 @@ fn yes() -> bool {
 ///
 /// # Errors
 /// The first thing that is wrong, with its line.
-pub fn parse(
-    text: &str,
-    number: &str,
-    folder: &str,
-    shown: &str,
-) -> Result<Vec<Exercise>, CourseError> {
+pub fn parse(text: &str, number: &str, folder: &str, shown: &str) -> Result<Vec<Exercise>, CourseError> {
     let line_at = |byte: usize| text[..byte.min(text.len())].matches('\n').count() + 1;
     let wrong = |byte: usize, problem: String| CourseError::CourseToml {
         path: format!("{shown}:{}", line_at(byte)),
@@ -253,16 +243,10 @@ pub fn parse(
         let at_id = raw.id.span().start;
         let id = raw.id.into_inner();
         let index = id.strip_prefix(number).and_then(|id| id.strip_prefix('.'));
-        let is_number = |text: &str| {
-            !text.is_empty()
-                && !text.starts_with('0')
-                && text.bytes().all(|byte| byte.is_ascii_digit())
-        };
+        let is_number =
+            |text: &str| !text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
         let Some(index) = index.filter(|index| is_number(index)) else {
-            return Err(wrong(
-                at_id,
-                format!("expected an id like {number}.1, found {id:?}"),
-            ));
+            return Err(wrong(at_id, format!("expected an id like {number}.1, found {id:?}")));
         };
         if found.iter().any(|known| known.id == id) {
             return Err(wrong(at_id, format!("the id {id} stands here twice")));
@@ -272,9 +256,7 @@ pub fn parse(
         if title.trim().is_empty() || title.contains(['"', '\\', '{', '}', '\n']) {
             return Err(wrong(
                 at_title,
-                format!(
-                    "{id}: expected a title of one line without quotes, braces or backslashes, found {title:?}"
-                ),
+                format!("{id}: expected a title of one line without quotes, braces or backslashes, found {title:?}"),
             ));
         }
         let function = match (raw.kind, raw.function) {
@@ -350,19 +332,12 @@ fn is_path(function: &str) -> bool {
 }
 
 /// What a question lacks.
-fn question_problem(
-    question: &str,
-    options: &[String],
-    answer: Option<&Spanned<usize>>,
-) -> Option<String> {
+fn question_problem(question: &str, options: &[String], answer: Option<&Spanned<usize>>) -> Option<String> {
     if question.is_empty() {
         return Some("a predict exercise has a `question`".to_owned());
     }
     if options.len() < 2 {
-        return Some(format!(
-            "expected at least two `options`, found {}",
-            options.len()
-        ));
+        return Some(format!("expected at least two `options`, found {}", options.len()));
     }
     match answer {
         None => Some("`answer` is missing: the index of the right option, from 0".to_owned()),
@@ -380,13 +355,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Exercise>, String> {
-        parse(
-            text,
-            "05",
-            "05-generation",
-            "lessons/05-generation/course.toml",
-        )
-        .map_err(|error| error.to_string())
+        parse(text, "05", "05-generation", "lessons/05-generation/course.toml").map_err(|error| error.to_string())
     }
 
     #[track_caller]
@@ -397,16 +366,12 @@ mod tests {
 
     #[test]
     fn what_is_left_out_has_a_default() {
-        let text =
-            "[[exercises]]\nid = \"05.1\"\ntitle = \"RMSNorm\"\nfunction = \"kernels::rms_norm\"\n";
+        let text = "[[exercises]]\nid = \"05.1\"\ntitle = \"RMSNorm\"\nfunction = \"kernels::rms_norm\"\n";
         let exercise = read(text).unwrap().remove(0);
         assert_eq!((exercise.kind, exercise.core), (Kind::Write, true));
         assert_eq!(exercise.page, "book/src/05-generation.md#05-1");
         assert_eq!(exercise.literal(), "05.1 RMSNorm");
-        assert_eq!(
-            (exercise.anchor().as_str(), exercise.lesson()),
-            ("ex_05_1", "05")
-        );
+        assert_eq!((exercise.anchor().as_str(), exercise.lesson()), ("ex_05_1", "05"));
         assert_eq!(
             (exercise.modules(), exercise.function_name()),
             (vec!["kernels"], "rms_norm")
@@ -442,22 +407,13 @@ mod tests {
     #[test]
     fn a_question_has_options_and_an_answer_among_them() {
         let start = "[[exercises]]\nid = \"05.7\"\ntitle = \"Rows\"\nkind = \"predict\"\n";
-        refused(
-            start,
-            "course.toml:1: 05.7: a predict exercise has a `question`",
-        );
+        refused(start, "course.toml:1: 05.7: a predict exercise has a `question`");
         let asked = format!("{start}question = \"How many?\"\n");
         refused(&asked, "at least two `options`");
         let options = format!("{asked}options = [\"64\", \"75\"]\n");
         refused(&options, "`answer` is missing");
         refused(&format!("{options}answer = 2\n"), "an `answer` below 2");
-        assert_eq!(
-            read(&format!("{options}answer = 1\n")).unwrap()[0].answer,
-            1
-        );
-        refused(
-            &format!("{options}answer = 1\nfunction = \"a::b\"\n"),
-            "no function",
-        );
+        assert_eq!(read(&format!("{options}answer = 1\n")).unwrap()[0].answer, 1);
+        refused(&format!("{options}answer = 1\nfunction = \"a::b\"\n"), "no function");
     }
 }

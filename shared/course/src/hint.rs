@@ -33,11 +33,7 @@ pub fn next(course: &Course, id: &str, page: &Page) -> Result<String, CourseErro
 fn render(exercise: &Exercise, before: usize, page: &Page) -> String {
     let steps = exercise.hints.len();
     let mut out = String::new();
-    let shown = if before < steps {
-        before..before + 1
-    } else {
-        0..steps
-    };
+    let shown = if before < steps { before..before + 1 } else { 0..steps };
     for step in shown {
         let title = format!("{}: hint {} of {steps}", exercise.literal(), step + 1);
         out += &page.paint(Tone::Strong, &page.text(&title));

@@ -79,10 +79,7 @@ enum Number {
 /// # Errors
 /// When the folder of lessons can not be read.
 pub fn all(course: &Course) -> Result<Vec<Result<Lesson, CourseError>>, CourseError> {
-    Ok(folders(course)?
-        .iter()
-        .map(|folder| read(course, folder))
-        .collect())
+    Ok(folders(course)?.iter().map(|folder| read(course, folder)).collect())
 }
 
 /// The lessons' folders, in order.
@@ -91,8 +88,7 @@ pub fn all(course: &Course) -> Result<Vec<Result<Lesson, CourseError>>, CourseEr
 /// When `lessons/` can not be read.
 pub fn folders(course: &Course) -> Result<Vec<PathBuf>, CourseError> {
     let lessons = course.root.join("lessons");
-    let unreadable =
-        |error| CourseError::io(&lessons, "run this inside the workbook's folder")(error);
+    let unreadable = |error| CourseError::io(&lessons, "run this inside the workbook's folder")(error);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(&lessons).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -107,8 +103,7 @@ pub fn folders(course: &Course) -> Result<Vec<PathBuf>, CourseError> {
 /// `05` of `lessons/05-generation`.
 pub fn number_of(folder: &Path) -> Option<String> {
     let (number, _) = folder.file_name()?.to_str()?.split_once('-')?;
-    (number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
-        .then(|| number.to_owned())
+    (number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| number.to_owned())
 }
 
 /// The two-digit number of the lesson that was asked for as `5`, `05` or `lesson05`.
@@ -117,10 +112,7 @@ pub fn number_of(folder: &Path) -> Option<String> {
 /// When there is no such lesson.
 pub fn find(course: &Course, asked: &str) -> Result<String, CourseError> {
     let digits = asked.strip_prefix("lesson").unwrap_or(asked);
-    let known: Vec<String> = folders(course)?
-        .iter()
-        .filter_map(|folder| number_of(folder))
-        .collect();
+    let known: Vec<String> = folders(course)?.iter().filter_map(|folder| number_of(folder)).collect();
     let number = format!("{digits:0>2}");
     if known.contains(&number) {
         return Ok(number);
@@ -147,11 +139,10 @@ pub fn folder(course: &Course, number: &str) -> Result<PathBuf, CourseError> {
     let found = folders(course)?;
     let known: Vec<String> = found.iter().filter_map(|path| number_of(path)).collect();
     let at = known.iter().position(|known| known == number);
-    at.map(|at| found[at].clone())
-        .ok_or_else(|| CourseError::NoLesson {
-            asked: number.to_owned(),
-            known: known.join(", "),
-        })
+    at.map(|at| found[at].clone()).ok_or_else(|| CourseError::NoLesson {
+        asked: number.to_owned(),
+        known: known.join(", "),
+    })
 }
 
 /// `05-generation` of `lessons/05-generation`: also the name of the book's chapter.
@@ -180,17 +171,11 @@ fn read(course: &Course, folder: &Path) -> Result<Lesson, CourseError> {
         Some(Number::Text(n)) => format!("{n:0>2}"),
     };
     if stated != number {
-        return Err(wrong(format!(
-            "it says lesson {stated}, its folder says {number}"
-        )));
+        return Err(wrong(format!("it says lesson {stated}, its folder says {number}")));
     }
     Ok(Lesson {
         number,
-        folder: folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
+        folder: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         lib: file.lib,
         title: file.title,
         question: file.question,

@@ -14,9 +14,7 @@ use course::page::Page;
 use course::results::Origin;
 use course::state::State;
 use course::tools::Course;
-use course::{
-    book, charts, claims, data, diff, doctor, faults, hint, lessons, list, pack, predict, report,
-};
+use course::{book, charts, claims, data, diff, doctor, faults, hint, lessons, list, pack, predict, report};
 use course::{reset, run, skip, solution, start, verify, watch};
 use lab::outln;
 use lab::term::{self, Tone};
@@ -45,9 +43,7 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
             lesson: Some(lesson),
             json,
         } => show_lesson(course, &lesson, json, page),
-        Command::Run { reference, words } => {
-            pass_on(run::run(course, &words[0], reference, &words[1..])?)
-        }
+        Command::Run { reference, words } => pass_on(run::run(course, &words[0], reference, &words[1..])?),
         Command::Book { open } => pass_on(book::run(course, open)?),
         Command::Charts => say(charts::render(course, page)?),
         Command::Claims { json, latest } => show_claims(course, json, latest, page),
@@ -62,12 +58,8 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
             Ok(ExitCode::SUCCESS)
         }
         Command::Hint { exercise } => say(hint::next(course, &exercise, page)?),
-        Command::Answer { exercise, option } => {
-            say(predict::answer(course, &exercise, &option, page)?)
-        }
-        Command::Solution { exercise, give_up } => {
-            say(solution::show(course, &exercise, give_up, page)?)
-        }
+        Command::Answer { exercise, option } => say(predict::answer(course, &exercise, &option, page)?),
+        Command::Solution { exercise, give_up } => say(solution::show(course, &exercise, give_up, page)?),
         Command::Diff { exercise, give_up } => say(diff::show(course, &exercise, give_up, page)?),
         Command::Skip { exercise, undo } => say(skip::skip(course, &exercise, undo, page)?),
         Command::Reset { what } => say(reset::reset(course, &what, page)?),
@@ -101,11 +93,7 @@ fn pass_on(status: ExitStatus) -> Outcome {
 
 /// 0 when all is well, 1 when not.
 fn status(well: bool) -> Outcome {
-    Ok(if well {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn show_list(course: &Course, json: bool, page: &Page) -> Outcome {
@@ -144,11 +132,7 @@ fn show_lesson(course: &Course, asked: &str, json: bool, page: &Page) -> Outcome
 }
 
 fn show_claims(course: &Course, json: bool, latest: bool, page: &Page) -> Outcome {
-    let origin = if latest {
-        Origin::Latest
-    } else {
-        Origin::Recorded
-    };
+    let origin = if latest { Origin::Latest } else { Origin::Recorded };
     let rows = claims::collect(course, origin)?;
     if json {
         print_json(&serde_json::json!({ "schema": 1, "origin": origin.word(), "claims": rows }));
@@ -252,7 +236,9 @@ fn show_data(course: &Course, command: DataCommand, page: &Page) -> Outcome {
                 }
             }
             if report.files.iter().any(|file| !file.ok) {
-                term::print(&page.text("Restore them with `git checkout data`; if git says that nothing changed, clone anew."));
+                term::print(
+                    &page.text("Restore them with `git checkout data`; if git says that nothing changed, clone anew."),
+                );
                 return status(false);
             }
         }
@@ -273,8 +259,5 @@ fn show_data(course: &Course, command: DataCommand, page: &Page) -> Outcome {
 
 fn print_json(value: &serde_json::Value) {
     let text = serde_json::to_string_pretty(value);
-    outln!(
-        "{}",
-        text.expect("a JSON value has no keys that are not text")
-    );
+    outln!("{}", text.expect("a JSON value has no keys that are not text"));
 }

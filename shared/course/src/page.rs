@@ -149,10 +149,7 @@ mod tests {
     #[test]
     fn colours_stay_within_their_line_and_off_a_pipe() {
         let page = Page { has_color: true };
-        assert_eq!(
-            page.paint(Tone::Bad, "a\n\nb"),
-            "\x1b[31ma\x1b[0m\n\n\x1b[31mb\x1b[0m"
-        );
+        assert_eq!(page.paint(Tone::Bad, "a\n\nb"), "\x1b[31ma\x1b[0m\n\n\x1b[31mb\x1b[0m");
         assert_eq!(Page::plain().paint(Tone::Bad, "a"), "a");
     }
 }

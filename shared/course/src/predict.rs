@@ -37,9 +37,7 @@ pub fn ask(course: &Course, exercise: &Exercise, page: &Page) -> Result<(), Cour
                 term::print(&store(course, exercise, index, page)?);
                 return Ok(());
             }
-            None => term::print(
-                &page.text(&format!("{}, or Enter to leave it open", letters(exercise))),
-            ),
+            None => term::print(&page.text(&format!("{}, or Enter to leave it open", letters(exercise)))),
         }
     }
 }
@@ -65,12 +63,7 @@ pub fn answer(course: &Course, id: &str, typed: &str, page: &Page) -> Result<Str
     store(course, &exercise, index, page)
 }
 
-fn store(
-    course: &Course,
-    exercise: &Exercise,
-    index: usize,
-    page: &Page,
-) -> Result<String, CourseError> {
+fn store(course: &Course, exercise: &Exercise, index: usize, page: &Page) -> Result<String, CourseError> {
     let right = index == exercise.answer;
     let times = State::update(course, |state| {
         let progress = state.exercise(&exercise.id);

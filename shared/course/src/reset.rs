@@ -44,11 +44,7 @@ pub fn reset(course: &Course, asked: &str, page: &Page) -> Result<String, Course
 fn reset_one(course: &Course, exercise: &Exercise, page: &Page) -> Result<String, CourseError> {
     if !exercise.has_code() {
         forget(course, &[exercise])?;
-        let text = format!(
-            "{} is open again: {}",
-            exercise.literal(),
-            exercise.command()
-        );
+        let text = format!("{} is open again: {}", exercise.literal(), exercise.command());
         return Ok(page.text(&text));
     }
     let twin = Twin::open(course, exercise.lesson())?;
@@ -58,17 +54,15 @@ fn reset_one(course: &Course, exercise: &Exercise, page: &Page) -> Result<String
         let learner = source::read(&file)?;
         let shipped = source::shipped_file(&twin, exercise)?;
         let shown = course.shown(&file);
-        let text = source::reset_function(&learner, &shipped, exercise, &shown).map_err(
-            |error| CourseError::NotNow {
+        let text =
+            source::reset_function(&learner, &shipped, exercise, &shown).map_err(|error| CourseError::NotNow {
                 problem: error.to_string(),
                 action: format!(
                     "mend the line, or begin the whole lesson again with `cargo course reset {}`",
                     exercise.lesson()
                 ),
-            },
-        )?;
-        lab::record::replace_file(&file, text.as_bytes())
-            .map_err(CourseError::io(&file, WRITABLE))?;
+            })?;
+        lab::record::replace_file(&file, text.as_bytes()).map_err(CourseError::io(&file, WRITABLE))?;
     }
     forget(course, &[exercise])?;
     Twin::start(course, exercise.lesson())?;
@@ -89,19 +83,12 @@ fn files_of(twin: &Twin) -> Result<Vec<PathBuf>, CourseError> {
 }
 
 /// Copies files, and the state as it is, to a new folder below `work/backup`.
-fn keep(
-    course: &Course,
-    twin: &Twin,
-    what: &str,
-    files: &[PathBuf],
-) -> Result<PathBuf, CourseError> {
+fn keep(course: &Course, twin: &Twin, what: &str, files: &[PathBuf]) -> Result<PathBuf, CourseError> {
     let all = course.root.join("work/backup");
     fs::create_dir_all(&all).map_err(CourseError::io(&all, WRITABLE))?;
     let backup = free_name(&all, &format!("{}-{what}", clock::stamp()), "");
     for file in files.iter().filter(|file| file.exists()) {
-        let inside = file
-            .strip_prefix(&twin.folder)
-            .unwrap_or(Path::new("file.rs"));
+        let inside = file.strip_prefix(&twin.folder).unwrap_or(Path::new("file.rs"));
         copy(file, &backup.join(inside))?;
     }
     let state = course.root.join("work/course.json");

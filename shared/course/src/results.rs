@@ -32,10 +32,7 @@ impl Origin {
             Origin::Recorded => lesson.join("results"),
             Origin::Latest => {
                 let number = lessons::number_of(lesson).unwrap_or_default();
-                course
-                    .root
-                    .join("target/course")
-                    .join(format!("lesson{number}"))
+                course.root.join("target/course").join(format!("lesson{number}"))
             }
         }
     }
@@ -45,19 +42,11 @@ impl Origin {
 ///
 /// # Errors
 /// When a file that should be a document is not one.
-pub fn documents(
-    course: &Course,
-    lesson: &Path,
-    origin: Origin,
-) -> Result<Vec<Document>, CourseError> {
+pub fn documents(course: &Course, lesson: &Path, origin: Origin) -> Result<Vec<Document>, CourseError> {
     let number = lessons::number_of(lesson).unwrap_or_default();
     let mut found = Vec::new();
     for path in files(&origin.folder(course, lesson), "json")? {
-        let stem = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if !stem.starts_with(&format!("lesson{number}")) {
             continue;
         }
@@ -65,22 +54,18 @@ pub fn documents(
             path: course.shown(&path),
             problem,
             action: match origin {
-                Origin::Recorded => format!(
-                    "record it again with `cargo run -p lesson{number} -- --no-pause --record`"
-                ),
+                Origin::Recorded => {
+                    format!("record it again with `cargo run -p lesson{number} -- --no-pause --record`")
+                }
                 Origin::Latest => {
                     format!("make it again with `cargo run -p lesson{number} -- --no-pause`")
                 }
             },
         };
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
-        let document: Document =
-            serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let document: Document = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if document.schema != 1 {
-            return Err(wrong(format!(
-                "expected schema 1, found {}",
-                document.schema
-            )));
+            return Err(wrong(format!("expected schema 1, found {}", document.schema)));
         }
         found.push(document);
     }

@@ -19,12 +19,7 @@ use crate::twin::Twin;
 ///
 /// # Errors
 /// When there is no such lesson, no cargo, or the learner's code does not compile.
-pub fn run(
-    course: &Course,
-    asked: &str,
-    reference: bool,
-    arguments: &[String],
-) -> Result<ExitStatus, CourseError> {
+pub fn run(course: &Course, asked: &str, reference: bool, arguments: &[String]) -> Result<ExitStatus, CourseError> {
     let number = lessons::find(course, asked)?;
     let twin = match Twin::open(course, &number) {
         Ok(twin) if !reference => twin,
@@ -56,10 +51,7 @@ pub fn run(
     if is_for_machines || ids.is_empty() {
         return Ok(status);
     }
-    let folder = course
-        .root
-        .join("target/course")
-        .join(format!("lesson{number}"));
+    let folder = course.root.join("target/course").join(format!("lesson{number}"));
     let mut race = Command::new(costs);
     finish(course, race.arg("race").arg(folder).arg(ids.join(",")))
 }
@@ -80,9 +72,7 @@ fn written(twin: &Twin, broken: &[String]) -> Result<Vec<String>, CourseError> {
             continue;
         };
         let function = parsed.function(exercise.function_name());
-        if function.is_some_and(|mine| !source::is_unwritten(mine, exercise))
-            && !broken.contains(&exercise.id)
-        {
+        if function.is_some_and(|mine| !source::is_unwritten(mine, exercise)) && !broken.contains(&exercise.id) {
             ids.push(exercise.id.clone());
         }
     }

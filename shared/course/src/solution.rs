@@ -42,12 +42,7 @@ pub fn show(course: &Course, id: &str, give_up: bool, page: &Page) -> Result<Str
 ///
 /// # Errors
 /// When it may not.
-pub fn allow(
-    course: &Course,
-    exercise: &Exercise,
-    give_up: bool,
-    command: &str,
-) -> Result<(), CourseError> {
+pub fn allow(course: &Course, exercise: &Exercise, give_up: bool, command: &str) -> Result<(), CourseError> {
     let may = State::update(course, |state| {
         let progress = state.exercise(&exercise.id);
         if give_up && progress.passed_at.is_none() {

@@ -34,12 +34,7 @@ pub fn start(course: &Course, asked: &str, page: &Page) -> Result<String, Course
                 ids.push(exercise.id.as_str());
             }
         }
-        out += &page.columns(
-            &[&format!("  {}", course.shown(file))],
-            &[42],
-            &ids.join(" "),
-            46,
-        );
+        out += &page.columns(&[&format!("  {}", course.shown(file))], &[42], &ids.join(" "), 46);
     }
     out += "\n";
     let state = State::load(course)?;
@@ -48,15 +43,9 @@ pub fn start(course: &Course, asked: &str, page: &Page) -> Result<String, Course
 
 fn first(twin: &Twin, number: &str, state: &State, page: &Page) -> String {
     let Some(next) = progress::next(&twin.exercises, state) else {
-        return page.text(&format!(
-            "All exercises are done. Run it: cargo course run {number}"
-        ));
+        return page.text(&format!("All exercises are done. Run it: cargo course run {number}"));
     };
-    let mut out = page.text(&format!(
-        "Begin with {} ({} minutes).",
-        next.literal(),
-        next.minutes
-    ));
+    let mut out = page.text(&format!("Begin with {} ({} minutes).", next.literal(), next.minutes));
     let mut row = |what: &str, how: &str| out += &page.columns(&[what], &[10], how, 14);
     let check = next.command();
     let all = format!("cargo course watch {number}");
@@ -75,6 +64,7 @@ fn note(exercises: &[Exercise], page: &Page) -> String {
     if !exercises.iter().any(Exercise::has_code) {
         return String::new();
     }
-    let text = "A body that you have not written yet runs as the lesson's own, so you can do the exercises in any order.";
+    let text =
+        "A body that you have not written yet runs as the lesson's own, so you can do the exercises in any order.";
     format!("\n{}", page.paint(Tone::Dim, &page.text(text)))
 }

@@ -60,9 +60,7 @@ impl Course {
         }
         eprintln!("building lesson {number} first, which takes some minutes once");
         let mut command = self.cargo.command();
-        command
-            .current_dir(&self.root)
-            .args(["build", "-p", &package]);
+        command.current_dir(&self.root).args(["build", "-p", &package]);
         let _ = command.stdin(Stdio::null()).status();
     }
 }
@@ -99,10 +97,7 @@ impl Program {
     /// As typed.
     pub fn shown(&self) -> String {
         let words = std::iter::once(&self.name).chain(&self.first);
-        words
-            .map(|word| word.to_string_lossy())
-            .collect::<Vec<_>>()
-            .join(" ")
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -132,11 +127,7 @@ pub fn status_text(status: std::process::ExitStatus) -> String {
 
 /// The last `count` lines of a program's errors, in one line.
 pub fn last_words(said: &str, count: usize) -> String {
-    let lines: Vec<&str> = said
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.len() {
         0 => "nothing".to_owned(),
         n => lines[n.saturating_sub(count)..].join(" | "),

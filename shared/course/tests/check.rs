@@ -48,9 +48,7 @@ fn a_lesson_that_was_not_started_says_how() {
         lesson: "05".into(),
         ids: Vec::new(),
     };
-    let error = check::check(&tree.course, &selection)
-        .unwrap_err()
-        .to_string();
+    let error = check::check(&tree.course, &selection).unwrap_err().to_string();
     assert!(error.contains("cargo course start 05"), "{error}");
 }
 
@@ -63,10 +61,7 @@ fn a_fresh_start_is_open_and_the_lesson_runs_whole() {
         text.contains(STUB) && text.contains("few numbers") && !text.contains("ANCHOR"),
         "{text}"
     );
-    assert!(
-        text.contains("/ x.len() as u32") && !text.contains("//~"),
-        "{text}"
-    );
+    assert!(text.contains("/ x.len() as u32") && !text.contains("//~"), "{text}");
     let report = check(&tree, &[]);
     let statuses: Vec<&Status> = report.exercises.iter().map(|one| &one.status).collect();
     assert_eq!(
@@ -95,52 +90,30 @@ fn a_fresh_start_is_open_and_the_lesson_runs_whole() {
     );
     let progress = State::load(&tree.course).unwrap().progress("05.2");
     assert_eq!(progress.attempts, 0);
-    assert_eq!(
-        progress.signature.as_deref(),
-        Some("pub fn mean(x: &[u32]) -> u32")
-    );
+    assert_eq!(progress.signature.as_deref(), Some("pub fn mean(x: &[u32]) -> u32"));
 }
 
 #[test]
 fn a_wrong_idea_is_named_and_the_right_body_passes() {
     let tree = started();
-    edit(
-        &tree,
-        SUMS,
-        STUB,
-        "{ let sum: u32 = x.iter().sum(); square(sum) }",
-    );
+    edit(&tree, SUMS, STUB, "{ let sum: u32 = x.iter().sum(); square(sum) }");
     let report = check(&tree, &["05.1"]);
     let Status::Failed { failures } = &report.exercises[0].status else {
         panic!("{report:?}")
     };
     assert_eq!(failures.len(), 1);
-    assert_eq!(
-        failures[0].idea.as_ref().unwrap().name,
-        "The sum is squared"
-    );
+    assert_eq!(failures[0].idea.as_ref().unwrap().name, "The sum is squared");
     assert_eq!(failures[0].why, "One plus four.");
-    assert_eq!(
-        failures[0].message,
-        "squares of [1, 2]\nfound:    9\nexpected: 5"
-    );
+    assert_eq!(failures[0].message, "squares of [1, 2]\nfound:    9\nexpected: 5");
     assert_eq!(report.next.as_deref(), Some("cargo course hint 05.1"));
     assert_eq!(report.exercises[0].num_tests, 2);
 
-    edit(
-        &tree,
-        SUMS,
-        "{ let sum: u32 = x.iter().sum(); square(sum) }",
-        RIGHT,
-    );
+    edit(&tree, SUMS, "{ let sum: u32 = x.iter().sum(); square(sum) }", RIGHT);
     let report = check(&tree, &["05.1"]);
     assert_eq!(report.exercises[0].status, Status::Passed);
     assert_eq!(report.exercises[0].learned, "Squares add up.");
     let progress = State::load(&tree.course).unwrap().progress("05.1");
-    assert_eq!(
-        (progress.status, progress.attempts),
-        (state::Status::Passed, 2)
-    );
+    assert_eq!((progress.status, progress.attempts), (state::Status::Passed, 2));
 }
 
 /// A type error, a deleted function, another signature: each is told as what it is, and the neighbours are graded.
@@ -160,9 +133,7 @@ fn one_broken_function_hides_no_other() {
     };
     assert_eq!((errors[0].file.as_str(), errors[0].line), (SUMS, 8));
     assert!(
-        errors[0]
-            .rendered
-            .contains("--> work/lesson05/src/sums.rs:8"),
+        errors[0].rendered.contains("--> work/lesson05/src/sums.rs:8"),
         "{}",
         errors[0].rendered
     );
@@ -178,12 +149,7 @@ fn one_broken_function_hides_no_other() {
     assert_eq!(one(&report, "05.2").status, Status::Passed);
 
     // Another signature.
-    edit(
-        &tree,
-        SUMS,
-        "squares(x: &[u32]) -> u32",
-        "squares(x: &[u64]) -> u32",
-    );
+    edit(&tree, SUMS, "squares(x: &[u32]) -> u32", "squares(x: &[u64]) -> u32");
     edit(&tree, SUMS, "half(", "0");
     let report = check(&tree, &[]);
     let Status::SignatureChanged { expected, found } = &one(&report, "05.1").status else {
@@ -191,20 +157,14 @@ fn one_broken_function_hides_no_other() {
     };
     assert_eq!(
         (expected.as_str(), found.as_str()),
-        (
-            "pub fn squares(x: &[u32]) -> u32",
-            "pub fn squares(x: &[u64]) -> u32"
-        )
+        ("pub fn squares(x: &[u32]) -> u32", "pub fn squares(x: &[u64]) -> u32")
     );
     assert_eq!(one(&report, "05.2").status, Status::Passed);
 
     // The function is gone, the file is gone.
     let text = std::fs::read_to_string(tree.path(SUMS)).unwrap();
     let mean = text.find("/// The mean").unwrap();
-    tree.write(
-        SUMS,
-        "use crate::given::square;\n".to_owned() + &text[mean..],
-    );
+    tree.write(SUMS, "use crate::given::square;\n".to_owned() + &text[mean..]);
     let report = check(&tree, &[]);
     assert_eq!(one(&report, "05.1").status, Status::Deleted);
     assert_eq!(one(&report, "05.2").status, Status::Passed);
@@ -226,18 +186,12 @@ fn a_broken_helper_is_its_callers_fault() {
     );
     edit(&tree, SUMS, STUB, "helper(x)");
     let text = std::fs::read_to_string(tree.path(SUMS)).unwrap();
-    tree.write(
-        SUMS,
-        text + "\nfn helper(x: &[u32]) -> u32 {\n    x.sum()\n}\n",
-    );
+    tree.write(SUMS, text + "\nfn helper(x: &[u32]) -> u32 {\n    x.sum()\n}\n");
     let report = check(&tree, &[]);
     let Status::DoesNotCompile { errors } = &one(&report, "05.1").status else {
         panic!("{report:?}")
     };
-    assert!(
-        errors[0].message.contains("no method named `sum`"),
-        "{errors:?}"
-    );
+    assert!(errors[0].message.contains("no method named `sum`"), "{errors:?}");
     assert_eq!(one(&report, "05.2").status, Status::Passed);
 }
 
@@ -249,20 +203,14 @@ fn changes_of_the_lesson_are_told_and_the_work_stays() {
     assert_eq!(check(&tree, &["05.1"]).exercises[0].status, Status::Passed);
     let mine = std::fs::read_to_string(tree.path(SUMS)).unwrap();
 
-    let tests = tiny::TESTS.replace(
-        "assert_eq!(squares(&[]), 0);",
-        "assert_eq!(squares(&[]), 1);",
-    );
+    let tests = tiny::TESTS.replace("assert_eq!(squares(&[]), 0);", "assert_eq!(squares(&[]), 1);");
     tree.write("lessons/05-tiny/tests/exercises.rs", tests);
     let report = check(&tree, &["05.1"]);
     assert!(matches!(report.exercises[0].status, Status::Failed { .. }));
     assert!(report.exercises[0].tests_changed);
     tree.write("lessons/05-tiny/tests/exercises.rs", tiny::TESTS);
     check(&tree, &["05.1"]);
-    assert!(
-        !check(&tree, &["05.1"]).exercises[0].tests_changed,
-        "told once"
-    );
+    assert!(!check(&tree, &["05.1"]).exercises[0].tests_changed, "told once");
 
     for path in [
         "lessons/05-tiny/src/sums.rs",
@@ -270,10 +218,7 @@ fn changes_of_the_lesson_are_told_and_the_work_stays() {
         "lessons/05-tiny/src/lib.rs",
     ] {
         let text = std::fs::read_to_string(tree.path(path)).unwrap();
-        let text = text.replace(
-            "squares(x: &[u32]) -> u32",
-            "squares(x: &[u32], bias: u32) -> u32",
-        );
+        let text = text.replace("squares(x: &[u32]) -> u32", "squares(x: &[u32], bias: u32) -> u32");
         let text = text.replace("square(*x)).sum()", "square(*x)).sum::<u32>() + bias");
         let text = text
             .replace("squares(&[])", "squares(&[], 0)")
@@ -325,10 +270,7 @@ fn a_test_that_catches_nothing_fails() {
     let Status::Failed { failures } = &report.exercises[0].status else {
         panic!("{report:?}")
     };
-    assert!(
-        failures[0].message.contains("was not caught"),
-        "{failures:?}"
-    );
+    assert!(failures[0].message.contains("was not caught"), "{failures:?}");
     edit(&tree, cases, "vec![1, 2]", "vec![2, 1]");
     assert_eq!(check(&tree, &["05.3"]).exercises[0].status, Status::Passed);
 }
@@ -369,10 +311,7 @@ fn a_bad_lesson_is_told_by_file_and_exercise() {
             "assert_eq!(tiny::sums::squares(&[2]), 4);",
         )
         .replace("assert!(!sorts(|_| ())", "assert!(sorts(|_| ()) || true");
-    tree.write(
-        "lessons/05-tiny/tests/exercises.rs",
-        tests + "#[test]\nfn stray() {}\n",
-    );
+    tree.write("lessons/05-tiny/tests/exercises.rs", tests + "#[test]\nfn stray() {}\n");
     tree.write("book/src/05-tiny.md", "05.1 05.2 05.3 05.44\n");
     let outcome = verify::verify(&tree.course, &[]).unwrap();
     let all = outcome.problems.join("\n");
@@ -386,8 +325,5 @@ fn a_bad_lesson_is_told_by_file_and_exercise() {
     ] {
         assert!(all.contains(expected), "{expected}\nis not in\n{all}");
     }
-    assert!(
-        all.contains("the test stray belongs to no exercise"),
-        "{all}"
-    );
+    assert!(all.contains("the test stray belongs to no exercise"), "{all}");
 }

@@ -77,11 +77,7 @@ fn a_fault_that_is_not_caught_or_not_tried_is_told() {
     let all = [
         fault("unseen", SUMMED, "nothing_is"),
         fault("gone", ("no such text", "x"), "squares_are"),
-        fault(
-            "no-rust",
-            ("x.iter().map", "x.iter().no_such.map"),
-            "squares_are",
-        ),
+        fault("no-rust", ("x.iter().map", "x.iter().no_such.map"), "squares_are"),
         fault("no-test", SUMMED, "no_such_test"),
         fault("fails-anyway", SUMMED, "a_wrong_test"),
     ];
@@ -104,10 +100,7 @@ fn a_fault_that_is_not_caught_or_not_tried_is_told() {
     untried("gone", "has changed: the text to find is not in it");
     untried("no-rust", "it does not compile: ");
     untried("no-test", "no test of parity has \"no_such_test\"");
-    untried(
-        "fails-anyway",
-        "a_wrong_test fails without a fault: it is 9",
-    );
+    untried("fails-anyway", "a_wrong_test fails without a fault: it is 9");
     assert_eq!(outcome.problems.len(), 1);
     assert!(outcome.problems[0].contains("lacks no-test"), "{outcome:?}");
     let page = faults::render(&outcome, &Page::plain());

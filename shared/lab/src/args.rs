@@ -16,12 +16,7 @@ pub struct CommonArgs {
     )]
     pub model: String,
     /// The text to begin from, instead of the lesson's own
-    #[arg(
-        long,
-        global = true,
-        value_name = "TEXT",
-        help_heading = "Every lesson"
-    )]
+    #[arg(long, global = true, value_name = "TEXT", help_heading = "Every lesson")]
     pub prompt: Option<String>,
     /// How many tokens to generate, instead of the lesson's own number
     #[arg(long, global = true, value_name = "N", help_heading = "Every lesson")]
@@ -48,12 +43,7 @@ pub struct CommonArgs {
     #[arg(long, global = true, help_heading = "Every lesson")]
     pub record: bool,
     /// Write charts and figures to this folder, instead of `target/course/lessonNN`
-    #[arg(
-        long,
-        global = true,
-        value_name = "FOLDER",
-        help_heading = "Every lesson"
-    )]
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Every lesson")]
     pub out: Option<PathBuf>,
 }
 
@@ -88,9 +78,7 @@ pub fn available_threads() -> usize {
 
 fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
-        Ok(0) => {
-            Err("at least one thread must compute; leave the flag out to use all cores".into())
-        }
+        Ok(0) => Err("at least one thread must compute; leave the flag out to use all cores".into()),
         Ok(threads) if threads > 1024 => Err(format!("at most 1024, found {threads}")),
         Ok(threads) => Ok(threads),
         Err(_) => Err("a whole number".into()),
@@ -119,25 +107,16 @@ mod tests {
     #[test]
     fn an_empty_command_line_equals_the_default() {
         let cli = Cli::parse_from(["lesson05"]);
-        assert_eq!(
-            format!("{:?}", cli.common),
-            format!("{:?}", CommonArgs::default())
-        );
+        assert_eq!(format!("{:?}", cli.common), format!("{:?}", CommonArgs::default()));
         assert!(cli.common.threads() >= 1);
     }
 
     #[test]
     fn flags_may_follow_a_subcommand() {
-        let cli = Cli::parse_from([
-            "lesson05", "generate", "--tokens", "8", "--prompt", "Once", "--json",
-        ]);
+        let cli = Cli::parse_from(["lesson05", "generate", "--tokens", "8", "--prompt", "Once", "--json"]);
         assert!(matches!(cli.command, Some(Command::Generate)));
         assert_eq!(
-            (
-                cli.common.tokens,
-                cli.common.prompt.as_deref(),
-                cli.common.json
-            ),
+            (cli.common.tokens, cli.common.prompt.as_deref(), cli.common.json),
             (Some(8), Some("Once"), true)
         );
     }
@@ -147,9 +126,6 @@ mod tests {
         let error = Cli::try_parse_from(["lesson05", "--threads", "0"])
             .unwrap_err()
             .to_string();
-        assert!(
-            error.contains("at least one thread must compute"),
-            "{error}"
-        );
+        assert!(error.contains("at least one thread must compute"), "{error}");
     }
 }

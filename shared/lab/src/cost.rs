@@ -32,11 +32,7 @@ pub struct Task {
 
 impl Task {
     /// A task of the exercise with this id.
-    pub fn new(
-        exercise: &'static str,
-        what: impl Into<String>,
-        work: impl FnMut() + Send + 'static,
-    ) -> Self {
+    pub fn new(exercise: &'static str, what: impl Into<String>, work: impl FnMut() + Send + 'static) -> Self {
         Self {
             exercise,
             what: what.into(),
@@ -65,16 +61,11 @@ impl Counts {
         let (Some(yours), Some(reference)) = (&self.yours, &self.reference) else {
             return Vec::new();
         };
-        let mut names: Vec<&str> = yours
-            .keys()
-            .chain(reference.keys())
-            .map(String::as_str)
-            .collect();
+        let mut names: Vec<&str> = yours.keys().chain(reference.keys()).map(String::as_str).collect();
         names.push("allocations");
         names.sort_unstable();
         names.dedup();
-        let value =
-            |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or_default();
+        let value = |of: &BTreeMap<String, u64>, name: &str| of.get(name).copied().unwrap_or_default();
         names
             .into_iter()
             .map(|name| (name, value(yours, name), value(reference, name)))
@@ -124,10 +115,7 @@ fn pairs(yours: Vec<Task>, reference: Vec<Task>) -> Vec<(Task, Task)> {
 ///
 /// # Errors
 /// When a task panics: its time means nothing.
-pub fn race(
-    yours: Vec<Task>,
-    reference: Vec<Task>,
-) -> anyhow::Result<Vec<(String, String, RaceResult)>> {
+pub fn race(yours: Vec<Task>, reference: Vec<Task>) -> anyhow::Result<Vec<(String, String, RaceResult)>> {
     let mut results = Vec::new();
     for (mut mine, mut theirs) in pairs(yours, reference) {
         let (exercise, what) = (mine.exercise.to_owned(), mine.what.clone());
@@ -137,9 +125,7 @@ pub fn race(
             .entry("reference", None, || (theirs.work)())
             .entry("yours", None, || (mine.work)());
         let Ok(result) = catch_unwind(AssertUnwindSafe(|| race.run())) else {
-            bail!(
-                "{exercise}, {what}: the work panicked; `cargo course check {exercise}` says why"
-            );
+            bail!("{exercise}, {what}: the work panicked; `cargo course check {exercise}` says why");
         };
         results.push((exercise, what, result?));
     }
@@ -151,9 +137,8 @@ pub fn chart(results: &[(String, String, RaceResult)]) -> Chart {
     let mut chart = Chart::bars("yours-against-reference", "Yours against the reference")
         .y_label("time of one call [µs]")
         .less_is_better();
-    let medians = |result: &RaceResult| {
-        ["yours", "reference"].map(|name| (name, result.entry(name).map_or(0.0, |e| e.median)))
-    };
+    let medians =
+        |result: &RaceResult| ["yours", "reference"].map(|name| (name, result.entry(name).map_or(0.0, |e| e.median)));
     let all: Vec<f64> = results
         .iter()
         .flat_map(|(_, _, result)| medians(result).map(|(_, median)| median))
@@ -202,9 +187,7 @@ fn command(
     };
     let split = |ids: Option<&&str>| -> Vec<String> {
         let ids = ids.copied().unwrap_or_default().split(',');
-        ids.filter(|id| !id.is_empty())
-            .map(ToOwned::to_owned)
-            .collect()
+        ids.filter(|id| !id.is_empty()).map(ToOwned::to_owned).collect()
     };
     match words.as_slice() {
         ["counts", rest @ ..] => {
@@ -231,9 +214,7 @@ fn command(
                 crate::paths::shown(&path)
             ))
         }
-        _ => bail!(
-            "expected `counts [IDS]` or `race FOLDER [IDS]`; `cargo course run {lesson}` calls this program"
-        ),
+        _ => bail!("expected `counts [IDS]` or `race FOLDER [IDS]`; `cargo course run {lesson}` calls this program"),
     }
 }
 

@@ -66,11 +66,7 @@ impl Ledger {
             ("allocated_bytes", self.allocated_bytes),
         ];
         let named = self.named.iter().map(|(name, amount)| (*name, *amount));
-        for (name, amount) in fields
-            .into_iter()
-            .chain(named)
-            .filter(|(_, amount)| *amount > 0)
-        {
+        for (name, amount) in fields.into_iter().chain(named).filter(|(_, amount)| *amount > 0) {
             *flat.entry(name.into()).or_default() += amount;
         }
         if self.peak_bytes > 0 {
@@ -189,18 +185,13 @@ mod tests {
             inner
         });
         assert_eq!((inner.rows, inner.get("blocks")), (10, 3));
-        assert_eq!(
-            (outer.rows, outer.get("blocks"), outer.get("unknown")),
-            (11, 7, 0)
-        );
+        assert_eq!((outer.rows, outer.get("blocks"), outer.get("unknown")), (11, 7, 0));
     }
 
     #[test]
     fn another_thread_does_not_reach_this_scope() {
         let ((), ledger) = measure(|| {
-            std::thread::spawn(|| count(|l| l.steps += 1))
-                .join()
-                .unwrap();
+            std::thread::spawn(|| count(|l| l.steps += 1)).join().unwrap();
         });
         assert_eq!(ledger.steps, 0);
     }

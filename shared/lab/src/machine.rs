@@ -47,10 +47,7 @@ fn cpu() -> Option<String> {
     match std::env::consts::OS {
         "macos" => output("sysctl", &["-n", "machdep.cpu.brand_string"]),
         "windows" => std::env::var("PROCESSOR_IDENTIFIER").ok(),
-        _ => field(
-            &std::fs::read_to_string("/proc/cpuinfo").ok()?,
-            "model name",
-        ),
+        _ => field(&std::fs::read_to_string("/proc/cpuinfo").ok()?, "model name"),
     }
 }
 
@@ -67,12 +64,7 @@ fn memory_bytes() -> Option<u64> {
 /// The value behind `key :` in a file of the kernel's.
 fn field(text: &str, key: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with(key))?;
-    let value = line
-        .split_once(':')?
-        .1
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let value = line.split_once(':')?.1.split_whitespace().collect::<Vec<_>>().join(" ");
     (!value.is_empty()).then_some(value)
 }
 
@@ -91,11 +83,7 @@ fn revision(root: &Path) -> Option<String> {
         ":(exclude,glob)lessons/*/results/**",
     ];
     let dirty = output("git", &only).is_none_or(|changes| !changes.is_empty());
-    Some(if dirty {
-        format!("{revision}-dirty")
-    } else {
-        revision
-    })
+    Some(if dirty { format!("{revision}-dirty") } else { revision })
 }
 
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
@@ -113,10 +101,7 @@ mod tests {
     #[test]
     fn fields_are_found_by_their_name() {
         let cpuinfo = "processor\t: 0\nmodel name\t: Some  CPU @ 2.0GHz\n";
-        assert_eq!(
-            field(cpuinfo, "model name").as_deref(),
-            Some("Some CPU @ 2.0GHz")
-        );
+        assert_eq!(field(cpuinfo, "model name").as_deref(), Some("Some CPU @ 2.0GHz"));
         assert_eq!(field(cpuinfo, "MemTotal"), None);
     }
 

@@ -23,11 +23,7 @@ pub fn short(value: f64) -> String {
 fn three_digits(value: f64) -> String {
     let size = value.abs();
     // The digits before the point once the value is rounded to three: 9.996 has two.
-    let before = if size == 0.0 {
-        1
-    } else {
-        rounded_exponent(size) + 1
-    };
+    let before = if size == 0.0 { 1 } else { rounded_exponent(size) + 1 };
     let decimals = (3 - before).max(0) as usize;
     let text = format!("{value:.decimals$}");
     if text.contains('.') {
@@ -41,11 +37,7 @@ fn three_digits(value: f64) -> String {
 fn rounded_exponent(size: f64) -> i32 {
     let exponent = size.log10().floor() as i32;
     let rounded = (size / 10f64.powi(exponent - 2)).round();
-    if rounded >= 1000.0 {
-        exponent + 1
-    } else {
-        exponent
-    }
+    if rounded >= 1000.0 { exponent + 1 } else { exponent }
 }
 
 /// A whole number with its digits in groups: `2 784 000`.
@@ -139,14 +131,7 @@ mod tests {
     fn seconds_choose_their_unit() {
         assert_eq!(
             [200.0, 8000.0, 1.0, 0.012_34, 45.6e-6, 7e-9].map(seconds),
-            [
-                "3 min 20 s",
-                "2 h 13 min",
-                "1 s",
-                "12.3 ms",
-                "45.6 µs",
-                "7 ns"
-            ]
+            ["3 min 20 s", "2 h 13 min", "1 s", "12.3 ms", "45.6 µs", "7 ns"]
         );
     }
 }

@@ -56,9 +56,7 @@ pub fn out_dir(number: &str, args: &CommonArgs) -> PathBuf {
     match &args.out {
         Some(folder) => folder.clone(),
         None if args.record => lesson_dir(number).join("results"),
-        None => workspace_root()
-            .join("target/course")
-            .join(format!("lesson{number}")),
+        None => workspace_root().join("target/course").join(format!("lesson{number}")),
     }
 }
 
@@ -90,10 +88,7 @@ mod tests {
             record: true,
             ..CommonArgs::default()
         };
-        assert_eq!(
-            out_dir("05", &record),
-            root.join("lessons/05-generation/results")
-        );
+        assert_eq!(out_dir("05", &record), root.join("lessons/05-generation/results"));
         let out = CommonArgs {
             record: true,
             out: Some("/tmp/here".into()),
@@ -110,10 +105,7 @@ mod tests {
 
     #[test]
     fn paths_inside_are_shown_short() {
-        assert_eq!(
-            shown(&workspace_root().join("data/stories")),
-            "data/stories"
-        );
+        assert_eq!(shown(&workspace_root().join("data/stories")), "data/stories");
         assert_eq!(shown(Path::new("/elsewhere/x")), "/elsewhere/x");
     }
 }

@@ -54,11 +54,9 @@ impl Document {
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         use anyhow::Context;
         let shown = crate::paths::shown(path);
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("{shown}: can not be read"))?;
-        serde_json::from_str(&text).with_context(|| {
-            format!("{shown}: not a document of schema 1; run the lesson with --record")
-        })
+        let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: can not be read"))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{shown}: not a document of schema 1; run the lesson with --record"))
     }
 
     /// The recorded document of lesson `number`: `lessons/05-generation/results/lesson05.json`.
@@ -75,8 +73,7 @@ impl Document {
         use anyhow::Context;
         let path = folder.join(format!("{}.json", self.lesson));
         let text = serde_json::to_string_pretty(self)? + "\n";
-        replace_file(&path, text.as_bytes())
-            .with_context(|| format!("{}: can not be written", path.display()))?;
+        replace_file(&path, text.as_bytes()).with_context(|| format!("{}: can not be written", path.display()))?;
         Ok(path)
     }
 }

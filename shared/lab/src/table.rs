@@ -33,11 +33,7 @@ impl Table {
     #[track_caller]
     pub fn row<C: Display>(&mut self, cells: impl IntoIterator<Item = C>) -> &mut Self {
         let cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();
-        assert_eq!(
-            cells.len(),
-            self.header.len(),
-            "a row has as many cells as the header"
-        );
+        assert_eq!(cells.len(), self.header.len(), "a row has as many cells as the header");
         self.rows.push(cells);
         self
     }
@@ -50,18 +46,12 @@ impl Table {
     /// Columns that the table takes.
     pub fn width(&self) -> usize {
         let columns = self.header.len();
-        (0..columns)
-            .map(|column| self.column_width(column))
-            .sum::<usize>()
-            + 2 * columns.saturating_sub(1)
+        (0..columns).map(|column| self.column_width(column)).sum::<usize>() + 2 * columns.saturating_sub(1)
     }
 
     fn column_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| term::width(&row[column]));
-        cells
-            .chain([term::width(&self.header[column])])
-            .max()
-            .unwrap_or(0)
+        cells.chain([term::width(&self.header[column])]).max().unwrap_or(0)
     }
 
     fn is_numeric(&self, column: usize) -> bool {
@@ -131,10 +121,7 @@ none       -  ?
     fn double_width_names_keep_columns_straight() {
         let mut table = Table::new(&["模型", "n"]);
         table.row(["故事", "1"]).row(["a", "20"]);
-        assert_eq!(
-            table.to_string(),
-            "模型   n\n────  ──\n故事   1\na     20\n"
-        );
+        assert_eq!(table.to_string(), "模型   n\n────  ──\n故事   1\na     20\n");
     }
 
     #[test]

@@ -146,17 +146,13 @@ pub fn wants_color(stream: &impl IsTerminal) -> bool {
 }
 
 fn allows_color(is_terminal: bool, no_color: Option<OsString>, term: Option<OsString>) -> bool {
-    is_terminal
-        && no_color.is_none_or(|value| value.is_empty())
-        && term.is_none_or(|value| value != "dumb")
+    is_terminal && no_color.is_none_or(|value| value.is_empty()) && term.is_none_or(|value| value != "dumb")
 }
 
 /// Writes `text` to stdout and flushes. When the reader is gone (`| head`), the process ends quietly with status 0.
 pub fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
         std::process::exit(0);
     }
@@ -205,10 +201,7 @@ mod tests {
 
     #[test]
     fn lines_break_at_blanks() {
-        assert_eq!(
-            wrap("the cat sat on the mat", 8),
-            ["the cat", "sat on", "the mat"]
-        );
+        assert_eq!(wrap("the cat sat on the mat", 8), ["the cat", "sat on", "the mat"]);
         assert_eq!(wrap("one\n\ntwo", 8), ["one", "", "two"]);
         assert_eq!(wrap("unbreakable", 4), ["unbreakable"]);
     }

@@ -21,19 +21,10 @@ fn allocations_are_counted_and_peaks_belong_to_their_scope() {
     let ((), outer) = ledger::measure(|| {
         drop(vec![1u8; 16 << 20]);
         let ((), inner) = ledger::measure(|| drop(vec![1u8; 2 << 20]));
-        assert!(
-            (2 * MEBI..3 * MEBI).contains(&inner.peak_bytes),
-            "{inner:?}"
-        );
+        assert!((2 * MEBI..3 * MEBI).contains(&inner.peak_bytes), "{inner:?}");
     });
-    assert!(
-        (16 * MEBI..17 * MEBI).contains(&outer.peak_bytes),
-        "{outer:?}"
-    );
-    assert!(
-        (18 * MEBI..19 * MEBI).contains(&outer.allocated_bytes),
-        "{outer:?}"
-    );
+    assert!((16 * MEBI..17 * MEBI).contains(&outer.peak_bytes), "{outer:?}");
+    assert!((18 * MEBI..19 * MEBI).contains(&outer.allocated_bytes), "{outer:?}");
     assert!(outer.allocations >= 2);
 
     // Growth in place counts what is asked for, and live bytes return to where they were.

@@ -20,21 +20,14 @@ fn tasks(multiply_adds: u64) -> Vec<Task> {
 fn counts_stand_side_by_side() {
     let counts = count(tasks(70), tasks(50));
     let counter = |side: &Option<std::collections::BTreeMap<String, u64>>, name: &str| {
-        side.as_ref()
-            .unwrap()
-            .get(name)
-            .copied()
-            .unwrap_or_default()
+        side.as_ref().unwrap().get(name).copied().unwrap_or_default()
     };
     assert_eq!(counts.len(), 2);
     assert_eq!(counter(&counts[0].yours, "multiply_adds"), 70);
     assert_eq!(counter(&counts[0].reference, "multiply_adds"), 50);
     assert_eq!(counter(&counts[0].yours, "visits"), 3);
     let table = ledger_table(&counts[..1]).to_string();
-    assert!(
-        table.contains("05.1  multiply adds     70         50"),
-        "{table}"
-    );
+    assert!(table.contains("05.1  multiply adds     70         50"), "{table}");
 }
 
 /// A learner's function that panics costs nothing and stops nothing.
@@ -42,15 +35,9 @@ fn counts_stand_side_by_side() {
 fn work_that_panics_has_no_counts() {
     let counts = count(tasks(1000), tasks(50));
     assert!(counts[0].yours.is_some());
-    assert_eq!(
-        (counts[1].yours.clone(), counts[1].reference.is_some()),
-        (None, true)
-    );
+    assert_eq!((counts[1].yours.clone(), counts[1].reference.is_some()), (None, true));
     let error = race(tasks(1000), tasks(50)).unwrap_err().to_string();
-    assert!(
-        error.starts_with("05.2, a head: the work panicked"),
-        "{error}"
-    );
+    assert!(error.starts_with("05.2, a head: the work panicked"), "{error}");
 }
 
 #[test]

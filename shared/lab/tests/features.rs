@@ -33,10 +33,7 @@ fn features(selection: &[&str]) -> Option<Features> {
         .filter(|line| !line.contains('/'));
     let mut packages = Features::new();
     for (package, features) in lines.filter_map(|line| line.split_once('|')) {
-        packages
-            .entry(package.into())
-            .or_default()
-            .insert(features.into());
+        packages.entry(package.into()).or_default().insert(features.into());
     }
     Some(packages)
 }
@@ -60,8 +57,7 @@ fn a_lesson_alone_is_built_with_the_features_of_the_workspace() {
     };
     let mut differing = BTreeSet::new();
     for package in packages() {
-        let alone =
-            features(&["--package", &package, "--edges", "normal,build"]).unwrap_or_default();
+        let alone = features(&["--package", &package, "--edges", "normal,build"]).unwrap_or_default();
         for (name, sets) in &alone {
             for (whole, command) in [(&built, "build"), (&tested, "test")] {
                 let of_whole = &whole[name];

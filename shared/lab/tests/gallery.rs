@@ -7,10 +7,7 @@ fn curve(n: usize, f: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
 }
 
 fn doublings(n: u32, f: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
-    (0..n)
-        .map(|power| f64::from(1 << power))
-        .map(|x| (x, f(x)))
-        .collect()
+    (0..n).map(|power| f64::from(1 << power)).map(|x| (x, f(x))).collect()
 }
 
 fn spiral(turn: f64) -> Vec<(f64, f64)> {
@@ -63,7 +60,10 @@ fn gallery() -> Vec<Chart> {
             .series("measured", over(&|x| 4.0 + 0.6 * x))
             .dashed("counted work", over(&|x| 0.58 * x))
             .rule("one row", 3.1)
-            .band("middle half of the rounds", lengths.iter().map(|&x| (x, 3.0 + 0.5 * x, 5.0 + 0.72 * x)).collect()),
+            .band(
+                "middle half of the rounds",
+                lengths.iter().map(|&x| (x, 3.0 + 0.5 * x, 5.0 + 0.72 * x)).collect(),
+            ),
         eight,
         Chart::lines("log-log", "Bandwidth against run length")
             .x_label("bytes read in one run")
@@ -72,13 +72,22 @@ fn gallery() -> Vec<Chart> {
             .log_y()
             .series("with gaps", doublings(15, |x| 0.004 * x.min(2000.0)))
             .series("without gaps", doublings(15, |x| 0.02 * x.min(1024.0) + 1e-3))
-            .points("a few single measurements", vec![(3.0, 0.02), (100.0, 7.5), (3000.0, 22.0)])
+            .points(
+                "a few single measurements",
+                vec![(3.0, 0.02), (100.0, 7.5), (3000.0, 22.0)],
+            )
             .rule("measured peak", 24.0),
         Chart::lines("loss", "The loss stops at the text's own entropy")
             .x_label("training tokens")
             .y_label("nats per token, held out")
             .log_x()
-            .series("model", curve(200, |x| 0.36 + 6.0 / (1.0 + x * 0.4)).into_iter().map(|(x, y)| (x * 1e5, y)).collect())
+            .series(
+                "model",
+                curve(200, |x| 0.36 + 6.0 / (1.0 + x * 0.4))
+                    .into_iter()
+                    .map(|(x, y)| (x * 1e5, y))
+                    .collect(),
+            )
             .rule("bigram", 2.31)
             .rule("trigram", 1.42)
             .rule("unigram", 5.2)
@@ -89,23 +98,57 @@ fn gallery() -> Vec<Chart> {
             .y_label("relative error")
             .series("f64", curve(5, |x| x * 1e-9))
             .series("also f64", curve(5, |x| x * 1.02e-9)),
-        Chart::bars("two-bars", "Naive against cached").y_label("ms per token, less is better").bar("naive", 12.3).bar("cached", 2.41).baseline("naive"),
+        Chart::bars("two-bars", "Naive against cached")
+            .y_label("ms per token, less is better")
+            .bar("naive", 12.3)
+            .bar("cached", 2.41)
+            .baseline("naive"),
         Chart::bars("ladder", "The matmul ladder, from three loops to all cores")
             .y_label("GFLOP/s, more is better")
             .note("512 x 512 x 512, one thread but for the last")
             .bar("naive", 1.23)
             .bar("reordered", 4.9)
             .bar("blocked for the first-level cache", 9.7)
-            .bar("packed panels with AVX-512 and a scalar tail for what is left over at every edge of the matrix", 44.0)
+            .bar(
+                "packed panels with AVX-512 and a scalar tail for what is left over at every edge of the matrix",
+                44.0,
+            )
             .bar("threads", 81.3)
             .rule("measured peak", 96.0)
             .baseline("naive"),
         Chart::bars("stages", "What happens before the first token")
             .y_label("ms, less is better")
-            .stack("f32 eager", &[("config", 2.0), ("instantiate", 11.0), ("copy", 80.0), ("first token", 14.0)])
-            .stack("f32 mapped", &[("config", 2.0), ("instantiate", 1.0), ("copy", 0.4), ("first token", 70.0)])
-            .stack("bf16 eager", &[("config", 2.0), ("instantiate", 9.0), ("copy", 43.0), ("first token", 15.0)])
-            .stack("bf16 mapped", &[("config", 2.0), ("instantiate", 1.0), ("first token", 41.0)]),
+            .stack(
+                "f32 eager",
+                &[
+                    ("config", 2.0),
+                    ("instantiate", 11.0),
+                    ("copy", 80.0),
+                    ("first token", 14.0),
+                ],
+            )
+            .stack(
+                "f32 mapped",
+                &[
+                    ("config", 2.0),
+                    ("instantiate", 1.0),
+                    ("copy", 0.4),
+                    ("first token", 70.0),
+                ],
+            )
+            .stack(
+                "bf16 eager",
+                &[
+                    ("config", 2.0),
+                    ("instantiate", 9.0),
+                    ("copy", 43.0),
+                    ("first token", 15.0),
+                ],
+            )
+            .stack(
+                "bf16 mapped",
+                &[("config", 2.0), ("instantiate", 1.0), ("first token", 41.0)],
+            ),
         Chart::bars("wrong-gradients", "Error of the first layer's gradient")
             .y_label("error over norm, logarithmic")
             .log_y()
@@ -115,15 +158,41 @@ fn gallery() -> Vec<Chart> {
             .group("each path", &[("plain", 1e-9), ("residual", f64::NAN)]),
         Chart::bars("grouped-long", "Tokens per second by policy and load")
             .y_label("tokens per second")
-            .group("first come, first served", &[("light load", 812.0), ("heavy load", 1240.0), ("with preemption", 1193.5)])
-            .group("priority with ageing after two seconds", &[("light load", 801.0), ("heavy load", 123_456.0), ("with preemption", 0.2)])
+            .group(
+                "first come, first served",
+                &[
+                    ("light load", 812.0),
+                    ("heavy load", 1240.0),
+                    ("with preemption", 1193.5),
+                ],
+            )
+            .group(
+                "priority with ageing after two seconds",
+                &[
+                    ("light load", 801.0),
+                    ("heavy load", 123_456.0),
+                    ("with preemption", 0.2),
+                ],
+            )
             .baseline("light load"),
-        Chart::bars("signed", "Change after fusion").y_label("percent").bar("norm", -12.0).bar("rotary", 3.0).bar("attention", 41.0).bar("head", 0.0),
-        Chart::field("regions", "Where the network says blue and where orange", (-1.0, 1.0), (-1.0, 1.0), 80, values)
-            .x_label("x")
-            .y_label("y")
-            .points("first arm", spiral(0.0))
-            .points("second arm", spiral(std::f64::consts::PI)),
+        Chart::bars("signed", "Change after fusion")
+            .y_label("percent")
+            .bar("norm", -12.0)
+            .bar("rotary", 3.0)
+            .bar("attention", 41.0)
+            .bar("head", 0.0),
+        Chart::field(
+            "regions",
+            "Where the network says blue and where orange",
+            (-1.0, 1.0),
+            (-1.0, 1.0),
+            80,
+            values,
+        )
+        .x_label("x")
+        .y_label("y")
+        .points("first arm", spiral(0.0))
+        .points("second arm", spiral(std::f64::consts::PI)),
         Chart::lines("empty", "Nothing was measured").x_label("x").y_label("y"),
         Chart::bars("one", "A single bar").bar("only", 3.0),
     ]
@@ -136,19 +205,12 @@ fn no_chart_writes_one_text_over_another_or_off_its_card() {
         let texts: Vec<_> = picture.texts().collect();
         for (index, text) in texts.iter().enumerate() {
             let (left, top, right, bottom) = text.bounds();
-            let inside = left >= 4.0
-                && top >= 4.0
-                && right <= picture.width - 4.0
-                && bottom <= picture.height - 4.0;
+            let inside = left >= 4.0 && top >= 4.0 && right <= picture.width - 4.0 && bottom <= picture.height - 4.0;
             assert!(inside, "{}: {:?} leaves the card", chart.id, text.text);
             for other in &texts[index + 1..] {
                 let (l, t, r, b) = other.bounds();
                 let apart = right <= l || r <= left || bottom <= t || b <= top;
-                assert!(
-                    apart,
-                    "{}: {:?} and {:?} overlap",
-                    chart.id, text.text, other.text
-                );
+                assert!(apart, "{}: {:?} and {:?} overlap", chart.id, text.text, other.text);
             }
         }
     }
@@ -160,11 +222,7 @@ fn a_chart_survives_its_json_and_draws_the_same_bytes() {
         let json = serde_json::to_string(&chart).unwrap();
         let read: Chart = serde_json::from_str(&json).unwrap();
         assert!(read == chart, "{}", chart.id);
-        assert!(
-            read.to_svg().unwrap() == chart.to_svg().unwrap(),
-            "{}",
-            chart.id
-        );
+        assert!(read.to_svg().unwrap() == chart.to_svg().unwrap(), "{}", chart.id);
     }
 }
 
@@ -184,15 +242,9 @@ fn a_chart_is_drawn_again_with_other_labels() {
         ("group.naive", "naïf"),
         ("unknown", "ignored"),
     ];
-    let labels = labels
-        .map(|(key, text)| (key.to_string(), text.to_string()))
-        .into();
+    let labels = labels.map(|(key, text)| (key.to_string(), text.to_string())).into();
     let chart = gallery().swap_remove(5).relabelled(&labels);
-    let texts: Vec<String> = chart
-        .picture()
-        .texts()
-        .map(|text| text.text.clone())
-        .collect();
+    let texts: Vec<String> = chart.picture().texts().map(|text| text.text.clone()).collect();
     assert!(
         texts.contains(&"naïf".to_string()) && !texts.contains(&"naive".to_string()),
         "{texts:?}"
@@ -208,10 +260,7 @@ fn pictures_are_written_where_they_are_asked_for() {
     assert_eq!(path, folder.path().join("two-bars.svg"));
     let png = std::fs::read(folder.path().join("two-bars.png")).unwrap();
     assert_eq!(&png[1..4], b"PNG");
-    assert_eq!(
-        &Chart::read(&folder.path().join("two-bars.chart.json")).unwrap(),
-        chart
-    );
+    assert_eq!(&Chart::read(&folder.path().join("two-bars.chart.json")).unwrap(), chart);
     if let Some(folder) = std::env::var_os("LAB_GALLERY") {
         gallery()
             .iter()

@@ -48,16 +48,11 @@ fn entries_run_in_turn_after_each_has_warmed_up() {
 #[test]
 fn the_median_and_the_middle_half_leave_out_the_warm_up() {
     let hands = Hands::default();
-    let race = Race::new("r", "r").rounds(5).entry(
-        "a",
-        None,
-        takes(&hands, &[99_000, 1000, 5000, 2000, 4000, 3000]),
-    );
+    let race = Race::new("r", "r")
+        .rounds(5)
+        .entry("a", None, takes(&hands, &[99_000, 1000, 5000, 2000, 4000, 3000]));
     let result = run(race, &hands).unwrap();
-    assert_eq!(
-        (result.entries[0].median, result.entries[0].spread),
-        (3.0, 2.0)
-    );
+    assert_eq!((result.entries[0].median, result.entries[0].spread), (3.0, 2.0));
     assert_eq!(result.entries[0].samples, [1.0, 5.0, 2.0, 4.0, 3.0]);
 }
 
@@ -69,18 +64,10 @@ fn work_turns_time_into_a_rate() {
         .rounds(1)
         .work(3.0)
         .entry("slow", None, takes(&hands, &[0, 1_500_000]))
-        .entry_with_work(
-            "fast, twice the work",
-            None,
-            6.0,
-            takes(&hands, &[0, 500_000]),
-        );
+        .entry_with_work("fast, twice the work", None, 6.0, takes(&hands, &[0, 500_000]));
     let result = run(race, &hands).unwrap();
     assert_eq!(result.better, Better::Higher);
-    assert_eq!(
-        (result.entries[0].median, result.entries[1].median),
-        (2.0, 12.0)
-    );
+    assert_eq!((result.entries[0].median, result.entries[1].median), (2.0, 12.0));
     assert_eq!(result.ratio("fast, twice the work", "slow"), 6.0);
 }
 
@@ -112,11 +99,7 @@ fn entries_must_agree_before_anything_is_timed() {
 #[test]
 fn entries_are_checked_against_the_baseline_at_their_own_x() {
     let equal = |a: &i32, b: &i32| {
-        if a == b {
-            Ok(())
-        } else {
-            Err("differ".to_string())
-        }
+        if a == b { Ok(()) } else { Err("differ".to_string()) }
     };
     let race = Race::new("r", "r")
         .baseline("old")
@@ -166,11 +149,7 @@ fn result(better: Better, entries: &[(&str, Option<f64>, [f64; 5])]) -> RaceResu
     let entries = entries
         .iter()
         .map(|(name, x, samples)| RaceEntry::from_samples(name, *x, samples.to_vec()));
-    let unit = if better == Better::Lower {
-        "ms"
-    } else {
-        "GFLOP/s"
-    };
+    let unit = if better == Better::Lower { "ms" } else { "GFLOP/s" };
     RaceResult {
         id: "r".into(),
         title: "Old against new".into(),
@@ -188,10 +167,7 @@ fn a_ratio_above_one_means_better_whatever_the_unit() {
         Better::Lower,
         &[("old", None, samples(8.0)), ("new", None, samples(2.0))],
     );
-    assert_eq!(
-        (times.ratio("new", "old"), times.ratio("old", "new")),
-        (4.0, 0.25)
-    );
+    assert_eq!((times.ratio("new", "old"), times.ratio("old", "new")), (4.0, 0.25));
     let rates = result(
         Better::Higher,
         &[("old", None, samples(8.0)), ("new", None, samples(2.0))],
@@ -212,10 +188,7 @@ fn ratios_over_x_are_taken_at_the_largest_or_at_the_one_asked_for() {
         ],
     );
     assert_eq!(
-        (
-            result.ratio("new", "old"),
-            result.ratio_at("new", "old", 1.0)
-        ),
+        (result.ratio("new", "old"), result.ratio_at("new", "old", 1.0)),
         (6.0, 2.0)
     );
     assert_eq!(result.line("new"), [(1.0, 1.0), (8.0, 1.5)]);
@@ -249,35 +222,23 @@ fn the_table_shows_bars_ratios_and_what_spread_means() {
         ],
     );
     let shown = [over_x.lines().join("\n"), plain.lines().join("\n")].join("\n\n");
-    assert!(
-        shown.lines().all(|line| lab::term::width(line) <= 77),
-        "{shown}"
-    );
+    assert!(shown.lines().all(|line| lab::term::width(line) <= 77), "{shown}");
     insta::assert_snapshot!("table", shown);
 }
 
 #[test]
 fn a_race_becomes_lines_where_it_has_an_x_and_bars_where_not() {
-    let bars = result(
-        Better::Lower,
-        &[("old", None, [12.0; 5]), ("new", None, [3.0; 5])],
-    );
+    let bars = result(Better::Lower, &[("old", None, [12.0; 5]), ("new", None, [3.0; 5])]);
     let texts: Vec<String> = Chart::from_race(&bars)
         .picture()
         .texts()
         .map(|text| text.text.clone())
         .collect();
     assert!(texts.contains(&"3 (×4)".to_string()), "{texts:?}");
-    assert!(
-        texts.contains(&"×: times as good as old".to_string()),
-        "{texts:?}"
-    );
+    assert!(texts.contains(&"×: times as good as old".to_string()), "{texts:?}");
     let lines = result(
         Better::Lower,
         &[("old", Some(1.0), [12.0; 5]), ("old", Some(2.0), [3.0; 5])],
     );
-    assert!(matches!(
-        Chart::from_race(&lines).body,
-        lab::chart::Body::Lines(_)
-    ));
+    assert!(matches!(Chart::from_race(&lines).body, lab::chart::Body::Lines(_)));
 }

@@ -17,9 +17,7 @@ const ROWS: Prediction = Prediction {
     options: &[
         Choice {
             text: "64",
-            answer_to_wrong: Some(
-                "That would be one row for each new token, and the prompt for free.",
-            ),
+            answer_to_wrong: Some("That would be one row for each new token, and the prompt for free."),
         },
         Choice {
             text: "75",
@@ -39,17 +37,22 @@ fn whole_story(story: &mut Story) {
     story.print("Once upon a time");
     story.print(", there was a fox.\n");
     story.values("text", "Once upon a time, there was a fox.");
-    story.step("Count the rows", "Every token recomputes all the rows before it, because the loop keeps nothing between two tokens.");
+    story.step(
+        "Count the rows",
+        "Every token recomputes all the rows before it, because the loop keeps nothing between two tokens.",
+    );
     story.show("prompt tokens", 12);
     story.show_as("weights", 20_656_947, lab::number::bytes(20_656_947));
-    story.show("pieces", "Once| upon| a| time|,| there| was| a| fox|.| The| fox| lived| in| a| hole| under| a| tree|.");
+    story.show(
+        "pieces",
+        "Once| upon| a| time|,| there| was| a| fox|.| The| fox| lived| in| a| hole| under| a| tree|.",
+    );
     story.predict(ROWS);
     story.step("Race the loops", "Less work need not mean less time.");
     let mut table = Table::new(&["length", "rows", "ms"]);
     table.row(["16", "16", "1.20"]).row(["128", "8256", "77.1"]);
     story.table(&table);
-    let entry =
-        |name: &str, samples: [f64; 3]| RaceEntry::from_samples(name, None, samples.to_vec());
+    let entry = |name: &str, samples: [f64; 3]| RaceEntry::from_samples(name, None, samples.to_vec());
     story.race_result(&RaceResult {
         id: "loops".into(),
         title: "Naive against cached".into(),
@@ -83,12 +86,7 @@ fn whole_story(story: &mut Story) {
 fn a_story_on_a_pipe_runs_through_and_shows_its_answers() {
     let folder = tempfile::tempdir().unwrap();
     let board = Board::default();
-    let (transcript, _) = tell(
-        &board,
-        Screen::to(board.writer()),
-        folder.path(),
-        whole_story,
-    );
+    let (transcript, _) = tell(&board, Screen::to(board.writer()), folder.path(), whole_story);
     insta::assert_snapshot!("transcript", transcript);
     assert!(
         transcript
@@ -103,12 +101,7 @@ fn a_story_on_a_pipe_runs_through_and_shows_its_answers() {
 fn the_document_has_the_shape_that_machines_read() {
     let folder = tempfile::tempdir().unwrap();
     let board = Board::default();
-    let (_, document) = tell(
-        &board,
-        Screen::to(board.writer()),
-        folder.path(),
-        whole_story,
-    );
+    let (_, document) = tell(&board, Screen::to(board.writer()), folder.path(), whole_story);
     insta::assert_snapshot!("document", document);
     let read: Document = serde_json::from_str(&document).unwrap();
     assert_eq!(read.claims.len(), 2);
@@ -175,13 +168,7 @@ fn a_closed_pipe_silences_the_story_and_leaves_its_figures() {
         ..CommonArgs::default()
     };
     let screen = Screen::to(Box::new(common::ClosedPipe));
-    let mut story = Story::begin_with(
-        LESSON,
-        &args,
-        screen,
-        machine(),
-        folder.path().join("predictions.json"),
-    );
+    let mut story = Story::begin_with(LESSON, &args, screen, machine(), folder.path().join("predictions.json"));
     whole_story(&mut story);
     story.finish().unwrap();
     assert!(folder.path().join("lesson05.json").exists());
@@ -202,11 +189,7 @@ fn a_process_whose_reader_is_gone_ends_quietly() {
         panic!("the story went on without a reader");
     }
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "a_process_whose_reader_is_gone_ends_quietly",
-            "--nocapture",
-        ])
+        .args(["--exact", "a_process_whose_reader_is_gone_ends_quietly", "--nocapture"])
         .env("LAB_TEST_CHILD", "1")
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -217,9 +200,5 @@ fn a_process_whose_reader_is_gone_ends_quietly() {
     assert!(lines.any(|line| line.unwrap().contains("A line that nobody reads.")));
     drop(lines);
     let output = child.wait_with_output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

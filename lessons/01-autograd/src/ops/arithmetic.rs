@@ -142,11 +142,7 @@ fn combine<T: Real>(
 ) -> Result<ArrayD<T>> {
     let (x, y) = (left.value(), right.value());
     let shape = broadcast_shape(operation, x.shape(), y.shape())?;
-    let x = x
-        .broadcast(shape.as_slice())
-        .expect("the common shape was checked");
-    let y = y
-        .broadcast(shape.as_slice())
-        .expect("the common shape was checked");
+    let x = x.broadcast(shape.as_slice()).expect("the common shape was checked");
+    let y = y.broadcast(shape.as_slice()).expect("the common shape was checked");
     Ok(Zip::from(x).and(y).map_collect(|&x, &y| f(x, y)))
 }

@@ -3,11 +3,7 @@
 use crate::error::{AutogradError, Result};
 
 /// The shape that both broadcast to: aligned from the right, sizes equal or one of them 1.
-pub(crate) fn broadcast_shape(
-    operation: &'static str,
-    left: &[usize],
-    right: &[usize],
-) -> Result<Vec<usize>> {
+pub(crate) fn broadcast_shape(operation: &'static str, left: &[usize], right: &[usize]) -> Result<Vec<usize>> {
     let num_axes = left.len().max(right.len());
     // Sizes from the right; a missing axis counts as size 1.
     let size = |shape: &[usize], from_right: usize| {

@@ -22,11 +22,7 @@ impl<T: Real> Tensor<T> {
         let zero = T::zero();
         // `if` instead of `max`: a NaN stays a NaN, so that a broken run is seen.
         let relu = move |x: T| if x < zero { zero } else { x };
-        self.by_output(
-            "relu",
-            relu,
-            move |y| if y > zero { T::one() } else { zero },
-        )
+        self.by_output("relu", relu, move |y| if y > zero { T::one() } else { zero })
     }
 
     /// `x · sigmoid(x)`. The tape saves the input. Source: Elfwing et al. 2017, arXiv:1702.03118.
@@ -45,29 +41,15 @@ impl<T: Real> Tensor<T> {
     }
 
     /// An operation whose derivative is easiest to say by its input.
-    fn by_input(
-        &self,
-        name: &'static str,
-        f: impl Fn(T) -> T,
-        derivative: impl Fn(T) -> T + 'static,
-    ) -> Self {
+    fn by_input(&self, name: &'static str, f: impl Fn(T) -> T, derivative: impl Fn(T) -> T + 'static) -> Self {
         let value = self.value().mapv(f);
-        record(name, &[self], value, |_| {
-            chain(Saved::new(self), derivative)
-        })
+        record(name, &[self], value, |_| chain(Saved::new(self), derivative))
     }
 
     /// An operation whose derivative is easiest to say by its output.
-    fn by_output(
-        &self,
-        name: &'static str,
-        f: impl Fn(T) -> T,
-        derivative: impl Fn(T) -> T + 'static,
-    ) -> Self {
+    fn by_output(&self, name: &'static str, f: impl Fn(T) -> T, derivative: impl Fn(T) -> T + 'static) -> Self {
         let value = self.value().mapv(f);
-        record(name, &[self], value, |output| {
-            chain(Saved::new(output), derivative)
-        })
+        record(name, &[self], value, |output| chain(Saved::new(output), derivative))
     }
 }
 

@@ -44,8 +44,7 @@ impl<T: Real> Tensor<T> {
         let shape = self.shape();
         check_axis("gather", axis, &shape)?;
         let fits = indices.ndim() == shape.len()
-            && (indices.shape().iter().zip(&shape).enumerate())
-                .all(|(i, (index, size))| i == axis || index <= size);
+            && (indices.shape().iter().zip(&shape).enumerate()).all(|(i, (index, size))| i == axis || index <= size);
         if !fits {
             return Err(AutogradError::Shape {
                 operation: "gather",
@@ -61,8 +60,7 @@ impl<T: Real> Tensor<T> {
                 place[axis] = index;
                 x[place]
             });
-            ArrayD::from_shape_vec(indices.shape(), picked.collect())
-                .expect("one element per index")
+            ArrayD::from_shape_vec(indices.shape(), picked.collect()).expect("one element per index")
         };
         Ok(record("gather", &[self], value, |_| {
             let indices = indices.clone();
@@ -84,11 +82,7 @@ pub(crate) fn check_indices(
     indices: impl IntoIterator<Item = usize>,
     size: usize,
 ) -> Result<()> {
-    match indices
-        .into_iter()
-        .enumerate()
-        .find(|&(_, index)| index >= size)
-    {
+    match indices.into_iter().enumerate().find(|&(_, index)| index >= size) {
         Some((place, index)) => Err(AutogradError::Index {
             operation,
             index,

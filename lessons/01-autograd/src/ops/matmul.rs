@@ -47,9 +47,7 @@ impl Batch {
             advice: "permute or reshape one of them",
         };
         let ([left_outer @ .., m, k], [right_outer @ .., k_right, n]) = (left, right) else {
-            return Err(misfit(
-                "two axes or more on both sides, [.., m, k] and [.., k, n]",
-            ));
+            return Err(misfit("two axes or more on both sides, [.., m, k] and [.., k, n]"));
         };
         if k != k_right {
             return Err(misfit("equal inner sizes, [.., m, k] and [.., k, n]"));
@@ -76,10 +74,7 @@ impl Batch {
             return reshaped(a.dot(&b), &shape);
         }
         let mut value = ArrayD::zeros(shape);
-        let (a, b) = (
-            self.spread(a, [self.m, self.k]),
-            self.spread(b, [self.k, self.n]),
-        );
+        let (a, b) = (self.spread(a, [self.m, self.k]), self.spread(b, [self.k, self.n]));
         for index in indices(&self.outer) {
             let product = matrix_at(a.view(), &index).dot(&matrix_at(b.view(), &index));
             let mut place = value.view_mut();
@@ -92,12 +87,7 @@ impl Batch {
     }
 
     /// Gradients of both operands, in their own shapes.
-    fn gradients<T: Real>(
-        &self,
-        a: &ArrayD<T>,
-        b: &ArrayD<T>,
-        upstream: &ArrayD<T>,
-    ) -> (ArrayD<T>, ArrayD<T>) {
+    fn gradients<T: Real>(&self, a: &ArrayD<T>, b: &ArrayD<T>, upstream: &ArrayD<T>) -> (ArrayD<T>, ArrayD<T>) {
         ledger::count(|ledger| ledger.multiply_adds += 2 * self.multiply_adds());
         if let Some((a_rows, b_matrix)) = self.as_one_product(a, b) {
             let rows = a_rows.nrows();
@@ -111,15 +101,9 @@ impl Batch {
         // Per pair of matrices, then summed over whatever was broadcast.
         let mut all_for_a = ArrayD::zeros([self.outer.as_slice(), &[self.m, self.k]].concat());
         let mut all_for_b = ArrayD::zeros([self.outer.as_slice(), &[self.k, self.n]].concat());
-        let (a_spread, b_spread) = (
-            self.spread(a, [self.m, self.k]),
-            self.spread(b, [self.k, self.n]),
-        );
+        let (a_spread, b_spread) = (self.spread(a, [self.m, self.k]), self.spread(b, [self.k, self.n]));
         for index in indices(&self.outer) {
-            let (a, b) = (
-                matrix_at(a_spread.view(), &index),
-                matrix_at(b_spread.view(), &index),
-            );
+            let (a, b) = (matrix_at(a_spread.view(), &index), matrix_at(b_spread.view(), &index));
             let (for_a, for_b) = matmul_backward(a, b, matrix_at(upstream.view(), &index));
             for (all, one) in [(&mut all_for_a, for_a), (&mut all_for_b, for_b)] {
                 let mut place = all.view_mut();
@@ -129,10 +113,7 @@ impl Batch {
                 place.assign(&one);
             }
         }
-        (
-            sum_to_shape(all_for_a, a.shape()),
-            sum_to_shape(all_for_b, b.shape()),
-        )
+        (sum_to_shape(all_for_a, a.shape()), sum_to_shape(all_for_b, b.shape()))
     }
 
     /// One matrix on the right serves all rows on the left: `[.., m, k]` read as `[rows, k]`, one large product.
@@ -153,9 +134,7 @@ impl Batch {
     /// The operand as if it had all outer axes: stride 0 where it is repeated, no copy.
     fn spread<'a, T: Real>(&self, operand: &'a ArrayD<T>, matrix: [usize; 2]) -> ArrayViewD<'a, T> {
         let shape = [self.outer.as_slice(), &matrix].concat();
-        operand
-            .broadcast(shape)
-            .expect("the outer shape was checked")
+        operand.broadcast(shape).expect("the outer shape was checked")
     }
 }
 

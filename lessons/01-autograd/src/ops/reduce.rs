@@ -13,12 +13,7 @@ impl<T: Real> Tensor<T> {
         let value = ArrayD::from_elem(IxDyn(&[]), self.value().sum());
         let shape = self.shape();
         record("sum", &[self], value, |_| {
-            Box::new(move |upstream| {
-                Ok(vec![Some(ArrayD::from_elem(
-                    shape.as_slice(),
-                    upstream[IxDyn(&[])],
-                ))])
-            })
+            Box::new(move |upstream| Ok(vec![Some(ArrayD::from_elem(shape.as_slice(), upstream[IxDyn(&[])]))]))
         })
     }
 
@@ -89,8 +84,7 @@ impl<T: Real> Tensor<T> {
                 .zip(&places)
                 .map(|(lane, &i)| lane[i])
                 .collect();
-            let value =
-                ArrayD::from_shape_vec(places.raw_dim(), lanes).expect("one maximum per lane");
+            let value = ArrayD::from_shape_vec(places.raw_dim(), lanes).expect("one maximum per lane");
             (places, value)
         };
         Ok(record("max_axis", &[self], value, |_| {

@@ -63,11 +63,7 @@ impl<T: Real> Tensor<T> {
         }
         let value = row_major(self.value().view().permuted_axes(axes).into_owned());
         Ok(record("permute", &[self], value, |_| {
-            Box::new(move |upstream| {
-                Ok(vec![Some(row_major(
-                    upstream.permuted_axes(inverse.as_slice()),
-                ))])
-            })
+            Box::new(move |upstream| Ok(vec![Some(row_major(upstream.permuted_axes(inverse.as_slice())))]))
         }))
     }
 
@@ -146,11 +142,7 @@ impl<T: Real> Tensor<T> {
                 let parts = sizes.iter().map(|&(size, wanted)| {
                     let range = start..start + size;
                     start += size;
-                    wanted.then(|| {
-                        upstream
-                            .slice_axis(Axis(axis), Slice::from(range))
-                            .to_owned()
-                    })
+                    wanted.then(|| upstream.slice_axis(Axis(axis), Slice::from(range)).to_owned())
                 });
                 Ok(parts.collect())
             })

@@ -31,11 +31,7 @@ impl<T: Real> Tensor<T> {
             Box::new(move |mut upstream| {
                 let y = output.read()?;
                 // yᵢ (gᵢ - Σⱼ gⱼ yⱼ): raising one score lowers every other probability.
-                for (mut g, y) in upstream
-                    .lanes_mut(Axis(axis))
-                    .into_iter()
-                    .zip(y.lanes(Axis(axis)))
-                {
+                for (mut g, y) in upstream.lanes_mut(Axis(axis)).into_iter().zip(y.lanes(Axis(axis))) {
                     let mean = g.iter().zip(&y).map(|(&g, &y)| g * y).sum::<T>();
                     g.zip_mut_with(&y, |g, &y| *g = y * (*g - mean));
                 }
@@ -58,9 +54,7 @@ impl<T: Real> Tensor<T> {
             _ => {
                 return Err(AutogradError::Shape {
                     operation: "cross_entropy",
-                    expected:
-                        "scores [rows, num_classes] with one target per row and at least one row"
-                            .into(),
+                    expected: "scores [rows, num_classes] with one target per row and at least one row".into(),
                     found: format!("scores {shape:?} and {} targets", targets.len()),
                     advice: "reshape the scores to two axes",
                 });
@@ -76,9 +70,7 @@ impl<T: Real> Tensor<T> {
                 let scale = scale * upstream[IxDyn(&[])];
                 let mut gradient = scores.read()?.clone();
                 // softmax - 1 at the target, softmax elsewhere.
-                for ((mut row, &log_sum), &target) in
-                    gradient.outer_iter_mut().zip(&log_sums).zip(&targets)
-                {
+                for ((mut row, &log_sum), &target) in gradient.outer_iter_mut().zip(&log_sums).zip(&targets) {
                     row.mapv_inplace(|x| (x - log_sum).exp() * scale);
                     row[target] -= scale;
                 }
@@ -90,9 +82,7 @@ impl<T: Real> Tensor<T> {
 
 /// The sum of the rows' losses, and per row `ln Σ exp(x)`.
 fn losses<T: Real>(scores: ArrayViewD<'_, T>, targets: &[usize]) -> (T, Vec<T>) {
-    let scores = scores
-        .into_dimensionality::<Ix2>()
-        .expect("two axes were checked");
+    let scores = scores.into_dimensionality::<Ix2>().expect("two axes were checked");
     let log_sums: Vec<T> = (scores.outer_iter())
         .map(|row| {
             let max = row.fold(T::neg_infinity(), |max, &x| max.max(x));

@@ -68,15 +68,8 @@ impl<T: Real> AdamW<T> {
     }
 
     /// Only those parameters decay for which `decays` says so (usually matrices, and not biases and norms).
-    pub fn with_decay(
-        parameters: Vec<Tensor<T>>,
-        config: AdamWConfig,
-        decays: impl Fn(&Tensor<T>) -> bool,
-    ) -> Self {
-        let zeros: Vec<_> = parameters
-            .iter()
-            .map(|p| ArrayD::zeros(p.shape()))
-            .collect();
+    pub fn with_decay(parameters: Vec<Tensor<T>>, config: AdamWConfig, decays: impl Fn(&Tensor<T>) -> bool) -> Self {
+        let zeros: Vec<_> = parameters.iter().map(|p| ArrayD::zeros(p.shape())).collect();
         let state = AdamWState {
             steps: 0,
             first_moments: zeros.clone(),
@@ -120,8 +113,7 @@ impl<T: Real> AdamW<T> {
             }
         }
         // Row-major, so that `step` can take the moments as slices.
-        let row_major =
-            |moments: Vec<ArrayD<T>>| moments.into_iter().map(crate::storage::row_major).collect();
+        let row_major = |moments: Vec<ArrayD<T>>| moments.into_iter().map(crate::storage::row_major).collect();
         self.state = AdamWState {
             steps: state.steps,
             first_moments: row_major(state.first_moments),
@@ -152,14 +144,8 @@ impl<T: Real> AdamW<T> {
             epsilon: T::of(epsilon),
             keep: T::one(),
         };
-        let moments = self
-            .state
-            .first_moments
-            .iter_mut()
-            .zip(&mut self.state.second_moments);
-        for ((parameter, &decays), (first, second)) in
-            self.parameters.iter().zip(&self.decays).zip(moments)
-        {
+        let moments = self.state.first_moments.iter_mut().zip(&mut self.state.second_moments);
+        for ((parameter, &decays), (first, second)) in self.parameters.iter().zip(&self.decays).zip(moments) {
             let Some(gradient) = parameter.grad() else {
                 continue;
             };
@@ -198,16 +184,8 @@ struct Factors<T> {
 }
 
 /// The fused pass. All four slices have one length; the compiler turns the loop into SIMD.
-fn update<T: Real>(
-    f: &Factors<T>,
-    value: &mut [T],
-    gradient: &[T],
-    first: &mut [T],
-    second: &mut [T],
-) {
-    assert!(
-        value.len() == gradient.len() && first.len() == second.len() && value.len() == first.len()
-    );
+fn update<T: Real>(f: &Factors<T>, value: &mut [T], gradient: &[T], first: &mut [T], second: &mut [T]) {
+    assert!(value.len() == gradient.len() && first.len() == second.len() && value.len() == first.len());
     for (((x, &g), m), v) in value.iter_mut().zip(gradient).zip(first).zip(second) {
         *m = f.beta1 * *m + f.one_minus_beta1 * g;
         *v = f.beta2 * *v + f.one_minus_beta2 * g * g;
@@ -226,9 +204,6 @@ fn first_difference(expected: &[Vec<usize>], found: &[Vec<usize>]) -> (String, S
             format!("shape {:?} for parameter {i}", expected[i]),
             format!("{:?}", found[i]),
         ),
-        None => (
-            format!("{} moments", expected.len()),
-            format!("{}", found.len()),
-        ),
+        None => (format!("{} moments", expected.len()), format!("{}", found.len())),
     }
 }

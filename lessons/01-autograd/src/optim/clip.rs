@@ -17,10 +17,7 @@ pub fn clip_grad_norm<T: Real>(parameters: &[Tensor<T>], max_norm: f64) -> f64 {
     let norm = square_sum.sqrt();
     if norm > max_norm {
         let factor = T::of(max_norm / norm);
-        for node in parameters
-            .iter()
-            .filter_map(|parameter| parameter.node.as_ref())
-        {
+        for node in parameters.iter().filter_map(|parameter| parameter.node.as_ref()) {
             if let Some(gradient) = node.grad.borrow_mut().as_mut() {
                 gradient.mapv_inplace(|g| g * factor);
             }
@@ -39,10 +36,6 @@ fn square_norm<T: Real>(gradient: &ndarray::ArrayD<T>) -> f64 {
             *sum += g.as_f64() * g.as_f64();
         }
     }
-    let tail: f64 = eights
-        .remainder()
-        .iter()
-        .map(|g| g.as_f64() * g.as_f64())
-        .sum();
+    let tail: f64 = eights.remainder().iter().map(|g| g.as_f64() * g.as_f64()).sum();
     sums.iter().sum::<f64>() + tail
 }

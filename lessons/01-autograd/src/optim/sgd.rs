@@ -25,11 +25,7 @@ impl<T: Real> Sgd<T> {
     /// Adds a velocity: `v = momentum v + g`, and the step goes along `v`.
     pub fn with_momentum(mut self, momentum: f64) -> Self {
         self.momentum = momentum;
-        self.velocities = self
-            .parameters
-            .iter()
-            .map(|p| vec![T::zero(); p.len()])
-            .collect();
+        self.velocities = self.parameters.iter().map(|p| vec![T::zero(); p.len()]).collect();
         self
     }
 

@@ -58,24 +58,30 @@ pub fn tell(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
         id: "smaller-step",
         question: "The definition of a derivative lets h go to 0. Which h gives the smallest error in f64?",
         options: &[
-            Choice { text: "the smallest, 1e-12", answer_to_wrong: Some("That is where rounding has eaten almost all digits of the difference.") },
-            Choice { text: "one in between, near 1e-5 or 1e-4", answer_to_wrong: None },
-            Choice { text: "it makes no difference below 1e-3", answer_to_wrong: Some("It makes a difference of several powers of ten, in both directions.") },
+            Choice {
+                text: "the smallest, 1e-12",
+                answer_to_wrong: Some("That is where rounding has eaten almost all digits of the difference."),
+            },
+            Choice {
+                text: "one in between, near 1e-5 or 1e-4",
+                answer_to_wrong: None,
+            },
+            Choice {
+                text: "it makes no difference below 1e-3",
+                answer_to_wrong: Some("It makes a difference of several powers of ten, in both directions."),
+            },
         ],
         answer: 1,
         because: &because,
     });
-    let chart = Chart::lines(
-        "step-size",
-        "How small should the step of a finite difference be?",
-    )
-    .x_label("step h")
-    .y_label("error, share of the gradient's norm")
-    .note("first layer's weight, residual network; compared with the tape's gradient in f64")
-    .log_x()
-    .log_y()
-    .series("f64", double)
-    .series("f32", single);
+    let chart = Chart::lines("step-size", "How small should the step of a finite difference be?")
+        .x_label("step h")
+        .y_label("error, share of the gradient's norm")
+        .note("first layer's weight, residual network; compared with the tape's gradient in f64")
+        .log_x()
+        .log_y()
+        .series("f64", double)
+        .series("f32", single);
     story.chart(&chart)?;
     Ok(())
 }
@@ -88,10 +94,7 @@ fn error_by_step(spiral: &Spiral, seed: u64, exact: &ArrayD<f64>) -> Result<(Cur
         let numeric = numeric_first_gradient(Wiring::Residual, spiral, seed, step);
         double.push((step, relative_error(&numeric, exact)));
         if step > 1e-7 {
-            single.push((
-                step,
-                relative_error(&numeric_in_single(spiral, seed, step), exact),
-            ));
+            single.push((step, relative_error(&numeric_in_single(spiral, seed, step), exact)));
         }
     }
     Ok((double, single))
@@ -106,8 +109,7 @@ fn numeric_in_single(spiral: &Spiral, seed: u64, step: f64) -> ArrayD<f64> {
         network
             .first_weight()
             .update(|w| w.zip_mut_with(weight, |w, &x| *w = x as f32));
-        let loss =
-            || -> Result<Tensor<f32>> { network.forward(&points)?.cross_entropy(&spiral.arms) };
+        let loss = || -> Result<Tensor<f32>> { network.forward(&points)?.cross_entropy(&spiral.arms) };
         f64::from(
             no_grad(loss)
                 .and_then(|loss| loss.item())

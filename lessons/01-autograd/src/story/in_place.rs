@@ -44,30 +44,18 @@ pub fn tell(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
     let network = Network::<f32>::new(Wiring::Residual, HIDDEN_SIZE, runs.seed);
     let points = runs.spiral.inputs::<f32>();
     let mut optimizer = AdamW::new(network.parameters(), OPTIMIZER);
-    network
-        .forward(&points)?
-        .cross_entropy(&runs.spiral.arms)?
-        .backward()?;
+    network.forward(&points)?.cross_entropy(&runs.spiral.arms)?.backward()?;
     let loss = network.forward(&points)?.cross_entropy(&runs.spiral.arms)?;
     optimizer.step();
     optimizer.zero_grad();
-    let in_training = loss
-        .backward()
-        .err()
-        .map(|error| error.to_string())
-        .unwrap_or_default();
+    let in_training = loss.backward().err().map(|error| error.to_string()).unwrap_or_default();
     story.say("In a training loop the slip is one line in the wrong place: forward, optimizer.step(), backward. Here it says:");
     story.show("forward, step, backward", in_training.as_str());
-    let silent_error = runs
-        .get(Wiring::Residual, Variant::StepBeforeBackward)
-        .error;
+    let silent_error = runs.get(Wiring::Residual, Variant::StepBeforeBackward).error;
     story.show_as(
         "the same without a check",
         silent_error,
-        format_args!(
-            "gradient wrong by {:.0} %, and it trains",
-            100.0 * silent_error
-        ),
+        format_args!("gradient wrong by {:.0} %, and it trains", 100.0 * silent_error),
     );
     story.claim(Claim {
         id: "T6",

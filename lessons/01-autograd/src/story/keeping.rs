@@ -58,15 +58,7 @@ pub fn tell(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
             bytes(found.value_bytes as u64),
             bytes(found.peak_bytes as u64),
         ]);
-        story.values(
-            key,
-            [
-                found.nodes,
-                found.values,
-                found.value_bytes,
-                found.peak_bytes,
-            ],
-        );
+        story.values(key, [found.nodes, found.values, found.value_bytes, found.peak_bytes]);
     }
 
     let (tape, none) = by_depth()?;
@@ -98,7 +90,9 @@ pub fn tell(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
     story.show("multiply-adds, backward", down.multiply_adds);
     story.ledger(&up);
     story.ledger(&down);
-    story.say("Two products go back for each one that went forth: a training step is three forward passes of arithmetic.");
+    story.say(
+        "Two products go back for each one that went forth: a training step is three forward passes of arithmetic.",
+    );
 
     story.step(
         "How deep may a tape be?",
@@ -107,19 +101,14 @@ pub fn tell(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
     let nodes = 200_000;
     let stack_kib = 64;
     let run = move || chain(nodes);
-    let thread = std::thread::Builder::new()
-        .stack_size(stack_kib * 1024)
-        .spawn(run)?;
+    let thread = std::thread::Builder::new().stack_size(stack_kib * 1024).spawn(run)?;
     let gradient = thread
         .join()
         .map_err(|_| anyhow::anyhow!("the chain's thread panicked"))??;
     story.show_as(
         "chain",
         nodes,
-        format_args!(
-            "{} operations on a stack of {stack_kib} KiB",
-            grouped(nodes as u64)
-        ),
+        format_args!("{} operations on a stack of {stack_kib} KiB", grouped(nodes as u64)),
     );
     story.show_as(
         "backward and drop",
@@ -153,7 +142,5 @@ fn chain(nodes: usize) -> Result<f64> {
     let long = || (0..nodes).fold(start.clone(), |x, _| x.add_scalar(1.0));
     long().backward()?;
     drop(long());
-    Ok(start
-        .take_grad()
-        .map_or(0.0, |gradient| gradient[IxDyn(&[])]))
+    Ok(start.take_grad().map_or(0.0, |gradient| gradient[IxDyn(&[])]))
 }

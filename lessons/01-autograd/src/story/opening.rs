@@ -54,19 +54,13 @@ impl Runs {
 }
 
 /// The gradient of the first layer's weight by finite differences, with a given step, at the initial weights.
-pub fn numeric_first_gradient(
-    wiring: Wiring,
-    spiral: &Spiral,
-    seed: u64,
-    step: f64,
-) -> ArrayD<f64> {
+pub fn numeric_first_gradient(wiring: Wiring, spiral: &Spiral, seed: u64, step: f64) -> ArrayD<f64> {
     let network = Network::<f64>::new(wiring, HIDDEN_SIZE, seed);
     let points = spiral.inputs::<f64>();
     let start = network.first_weight().value().clone();
     let loss_at = |weight: &ArrayD<f64>| {
         network.first_weight().update(|w| w.assign(weight));
-        let loss =
-            || -> Result<Tensor<f64>> { network.forward(&points)?.cross_entropy(&spiral.arms) };
+        let loss = || -> Result<Tensor<f64>> { network.forward(&points)?.cross_entropy(&spiral.arms) };
         no_grad(loss)
             .and_then(|loss| loss.item())
             .expect("the shapes of this network fit")
@@ -131,9 +125,22 @@ pub fn tell(story: &mut Story) -> anyhow::Result<Runs> {
         id: "which-is-wrong",
         question: &question,
         options: &[
-            Choice { text: "A: it must be the one that looks worse", answer_to_wrong: Some("A it is, but nothing on this screen shows it: swap the two names and you would say the same.") },
-            Choice { text: "B: it must be the one that looks worse", answer_to_wrong: Some("B is the right one. Small differences between two trained networks are no evidence.") },
-            Choice { text: "Neither picture nor loss can tell", answer_to_wrong: None },
+            Choice {
+                text: "A: it must be the one that looks worse",
+                answer_to_wrong: Some(
+                    "A it is, but nothing on this screen shows it: swap the two names and you would say the same.",
+                ),
+            },
+            Choice {
+                text: "B: it must be the one that looks worse",
+                answer_to_wrong: Some(
+                    "B is the right one. Small differences between two trained networks are no evidence.",
+                ),
+            },
+            Choice {
+                text: "Neither picture nor loss can tell",
+                answer_to_wrong: None,
+            },
         ],
         answer: 2,
         because: &because,

@@ -14,34 +14,19 @@ const REACH: f64 = 1.1;
 /// Probabilities of the second arm over a grid of `[rows, columns]` cells, lowest row first.
 fn probabilities<T: Real>(network: &Network<T>, columns: usize, rows: usize) -> Result<Vec<f32>> {
     let centre = |i: usize, n: usize| T::of(REACH * (2.0 * (i as f64 + 0.5) / n as f64 - 1.0));
-    let cells = (0..rows)
-        .flat_map(|y| (0..columns).flat_map(move |x| [centre(x, columns), centre(y, rows)]));
-    let points = Tensor::new(
-        ArrayD::from_shape_vec(vec![rows * columns, 2], cells.collect()).expect("two per cell"),
-    );
+    let cells = (0..rows).flat_map(|y| (0..columns).flat_map(move |x| [centre(x, columns), centre(y, rows)]));
+    let points = Tensor::new(ArrayD::from_shape_vec(vec![rows * columns, 2], cells.collect()).expect("two per cell"));
     let shares = no_grad(|| network.forward(&points)?.softmax(1))?;
     let shares = shares.value();
-    Ok(shares
-        .outer_iter()
-        .map(|row| row[1].as_f64() as f32)
-        .collect())
+    Ok(shares.outer_iter().map(|row| row[1].as_f64() as f32).collect())
 }
 
 /// The decision regions as a chart.
-pub fn chart<T: Real>(
-    id: &str,
-    title: &str,
-    network: &Network<T>,
-    spiral: &Spiral,
-) -> Result<Chart> {
+pub fn chart<T: Real>(id: &str, title: &str, network: &Network<T>, spiral: &Spiral) -> Result<Chart> {
     let cells = 72;
     let values = probabilities(network, cells, cells)?;
     let arm = |arm: usize| {
-        let of_arm = spiral
-            .points
-            .iter()
-            .zip(&spiral.arms)
-            .filter(move |(_, a)| **a == arm);
+        let of_arm = spiral.points.iter().zip(&spiral.arms).filter(move |(_, a)| **a == arm);
         of_arm.map(|(p, _)| (p[0], p[1])).collect::<Vec<_>>()
     };
     let field = Chart::field(id, title, (-REACH, REACH), (-REACH, REACH), cells, values);
@@ -91,11 +76,7 @@ pub fn side_by_side<T: Real>(
 fn letters(probabilities: &[f32], spiral: &Spiral) -> Vec<Vec<char>> {
     let mut rows: Vec<Vec<char>> = probabilities
         .chunks(COLUMNS)
-        .map(|row| {
-            row.iter()
-                .map(|&p| if p > 0.5 { '·' } else { ' ' })
-                .collect()
-        })
+        .map(|row| row.iter().map(|&p| if p > 0.5 { '·' } else { ' ' }).collect())
         .collect();
     let cell = |x: f64, n: usize| (((x / REACH + 1.0) / 2.0 * n as f64) as usize).min(n - 1);
     for (point, &arm) in spiral.points.iter().zip(&spiral.arms) {

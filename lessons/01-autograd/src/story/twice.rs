@@ -64,16 +64,8 @@ pub fn tell(story: &mut Story) -> anyhow::Result<()> {
     story.predict(guess);
     story.values("resend_gradient", resent);
 
-    let mut table = Table::new(&[
-        "walk",
-        "dc/da",
-        "visits, 2 doublings",
-        "visits, 16 doublings",
-    ]);
-    let mut by_path = Visits {
-        nodes: 0,
-        visits: 0,
-    };
+    let mut table = Table::new(&["walk", "dc/da", "visits, 2 doublings", "visits, 16 doublings"]);
+    let mut by_path = Visits { nodes: 0, visits: 0 };
     for walk in Walk::ALL {
         let (gradient, small) = walk_doublings(walk, 2)?;
         let (_, large) = walk_doublings(walk, 16)?;

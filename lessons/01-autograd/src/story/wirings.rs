@@ -31,17 +31,13 @@ pub fn tell(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
         .note("f64, at the initial weights; the lowest bars are the finite differences' own error")
         .log_y();
     for variant in Variant::ALL {
-        let errors =
-            [Wiring::Plain, Wiring::Residual].map(|wiring| runs.get(wiring, variant).error);
+        let errors = [Wiring::Plain, Wiring::Residual].map(|wiring| runs.get(wiring, variant).error);
         table.row([
             variant.name().to_string(),
             format!("{:.1e}", errors[0]),
             format!("{:.1e}", errors[1]),
         ]);
-        chart = chart.group(
-            variant.name(),
-            &[("plain", errors[0]), ("residual", errors[1])],
-        );
+        chart = chart.group(variant.name(), &[("plain", errors[0]), ("residual", errors[1])]);
         story.values(variant.name(), errors);
     }
     story.table(&table);

@@ -16,17 +16,12 @@ use crate::tensor::Tensor;
 pub fn unchecked_mul<T: Real>(x: &Tensor<T>, y: &Tensor<T>) -> Result<Tensor<T>> {
     let value = x.detach().mul(&y.detach())?.value().clone();
     let (held_x, held_y) = (x.detach(), y.detach());
-    Ok(custom_op(
-        "unchecked_mul",
-        &[x, y],
-        value,
-        move |upstream| {
-            Ok(vec![
-                Some(upstream * &*held_y.value()),
-                Some(upstream * &*held_x.value()),
-            ]) // the fault: no version is compared
-        },
-    ))
+    Ok(custom_op("unchecked_mul", &[x, y], value, move |upstream| {
+        Ok(vec![
+            Some(upstream * &*held_y.value()),
+            Some(upstream * &*held_x.value()),
+        ]) // the fault: no version is compared
+    }))
 }
 
 /// [`Tensor::matmul`] of two matrices, without the check.
@@ -39,20 +34,10 @@ pub fn unchecked_mul<T: Real>(x: &Tensor<T>, y: &Tensor<T>) -> Result<Tensor<T>>
 pub fn unchecked_matmul<T: Real>(a: &Tensor<T>, b: &Tensor<T>) -> Result<Tensor<T>> {
     let value = a.detach().matmul(&b.detach())?.value().clone();
     let (held_a, held_b) = (a.detach(), b.detach());
-    let matrix = |x: &ArrayD<T>| {
-        x.view()
-            .into_dimensionality::<Ix2>()
-            .expect("a matrix")
-            .to_owned()
-    };
-    Ok(custom_op(
-        "unchecked_matmul",
-        &[a, b],
-        value,
-        move |upstream| {
-            let (a, b) = (matrix(&held_a.value()), matrix(&held_b.value())); // the fault: no version is compared
-            let (for_a, for_b) = matmul_backward(a.view(), b.view(), matrix(upstream).view());
-            Ok(vec![Some(for_a.into_dyn()), Some(for_b.into_dyn())])
-        },
-    ))
+    let matrix = |x: &ArrayD<T>| x.view().into_dimensionality::<Ix2>().expect("a matrix").to_owned();
+    Ok(custom_op("unchecked_matmul", &[a, b], value, move |upstream| {
+        let (a, b) = (matrix(&held_a.value()), matrix(&held_b.value())); // the fault: no version is compared
+        let (for_a, for_b) = matmul_backward(a.view(), b.view(), matrix(upstream).view());
+        Ok(vec![Some(for_a.into_dyn()), Some(for_b.into_dyn())])
+    }))
 }

@@ -73,9 +73,7 @@ pub struct Visits {
 /// As [`Tensor::backward`].
 pub fn backward_by<T: Real>(walk: Walk, output: &Tensor<T>) -> Result<Visits> {
     if output.len() != 1 {
-        return Err(AutogradError::NotScalar {
-            found: output.shape(),
-        });
+        return Err(AutogradError::NotScalar { found: output.shape() });
     }
     let seed = ArrayD::from_elem(output.shape(), T::one());
     let root = root_of(output, &seed)?;
@@ -100,10 +98,7 @@ pub fn backward_by<T: Real>(walk: Walk, output: &Tensor<T>) -> Result<Visits> {
 }
 
 /// One step of a walk that keeps the tape: what this node sends to its inputs.
-fn shares<T: Real>(
-    node: &crate::node::Node<T>,
-    upstream: ArrayD<T>,
-) -> Result<Vec<crate::backward::Share<'_, T>>> {
+fn shares<T: Real>(node: &crate::node::Node<T>, upstream: ArrayD<T>) -> Result<Vec<crate::backward::Share<'_, T>>> {
     let mut rule = node.rule.borrow_mut();
     // Only leaves have no rule: `check_unused` ran before.
     let Some(rule) = rule.as_mut() else {

@@ -8,18 +8,13 @@ type Backward = fn(&[Line]) -> Vec<f64>;
 /// What each planted fault does, and the backward pass that has it.
 pub const PLANTED: [(&str, Backward); 4] = [
     ("overwrites the share that came before", overwrite),
-    (
-        "recurses and sends its sum on again at each visit",
-        |tape| Walk::new(tape, Order::Resend, Arrival::Add).gradients,
-    ),
-    (
-        "visits each line once, nearest to the result first",
-        |tape| Walk::new(tape, Order::BreadthFirst, Arrival::Add).gradients,
-    ),
-    (
-        "multiplies by the operand's own value in a product",
-        own_factor,
-    ),
+    ("recurses and sends its sum on again at each visit", |tape| {
+        Walk::new(tape, Order::Resend, Arrival::Add).gradients
+    }),
+    ("visits each line once, nearest to the result first", |tape| {
+        Walk::new(tape, Order::BreadthFirst, Arrival::Add).gradients
+    }),
+    ("multiplies by the operand's own value in a product", own_factor),
 ];
 
 fn overwrite(tape: &[Line]) -> Vec<f64> {

@@ -27,17 +27,12 @@ pub fn pack_panel<T: Copy>(
     zero: T,
     panel: &mut [T],
 ) {
-    assert_eq!(
-        panel.len(),
-        in_features * 32,
-        "a panel is [{in_features}, 32]"
-    );
+    assert_eq!(panel.len(), in_features * 32, "a panel is [{in_features}, 32]");
     if in_features == 0 {
         return;
     }
     // ANCHOR: ex_02_4
-    let rows: [Option<&[T]>; 32] =
-        order.map(|output| weights.chunks_exact(in_features).nth(first + output));
+    let rows: [Option<&[T]>; 32] = order.map(|output| weights.chunks_exact(in_features).nth(first + output));
     for (k, line) in panel.chunks_exact_mut(32).enumerate() {
         for (place, row) in line.iter_mut().zip(rows) {
             *place = row.map_or(zero, |row| row[k]);

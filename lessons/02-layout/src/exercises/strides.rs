@@ -18,11 +18,7 @@ pub fn permute(shape: &[usize], strides: &[usize], order: &[usize]) -> (Vec<usiz
         assert!(!seen[axis], "axis {axis} stands twice in {order:?}");
         seen[axis] = true;
     }
-    assert_eq!(
-        order.len(),
-        shape.len(),
-        "{order:?} leaves out an axis of {shape:?}"
-    );
+    assert_eq!(order.len(), shape.len(), "{order:?} leaves out an axis of {shape:?}");
     // ANCHOR: ex_02_1
     let (mut new_shape, mut new_strides) = (Vec::new(), Vec::new());
     for &axis in order {

@@ -24,11 +24,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         "Converting inside the loop",
         "The weights are stored as bf16, half the bytes. The product wants f32. Where are they widened?",
     );
-    let stored: Vec<bf16> = bench
-        .random(OUT * IN, 11)
-        .iter()
-        .map(|&w| bf16::from_f32(w))
-        .collect();
+    let stored: Vec<bf16> = bench.random(OUT * IN, 11).iter().map(|&w| bf16::from_f32(w)).collect();
     let weights = Weights::new(&stored, OUT, IN);
     let x = bench.random(ROWS * IN, 12);
     story.predict(Prediction {
@@ -42,14 +38,11 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         answer: 1,
         because: "8 MiB read, 16 MiB written, and the 16 MiB are then read as they would be anyway.",
     });
-    let mut race = Race::new(
-        "convert",
-        "One step, bf16 weights [4096, 1024], 8 rows, all threads",
-    )
-    .unit("ms")
-    .rounds(7)
-    .baseline(WAYS[1].1)
-    .check(|expected: &Vec<f32>, found| same_bits(expected, found));
+    let mut race = Race::new("convert", "One step, bf16 weights [4096, 1024], 8 rows, all threads")
+        .unit("ms")
+        .rounds(7)
+        .baseline(WAYS[1].1)
+        .check(|expected: &Vec<f32>, found| same_bits(expected, found));
     let mut table = Table::new(&[
         "widened",
         "allocations per step",
@@ -61,8 +54,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         let mut y = vec![0.0; ROWS * OUT];
         // The first call makes scratch, which stays.
         ledger::measure(|| weights.step(conversion, &bench.pool, &x, ROWS, &mut y));
-        let ((), counted) =
-            ledger::measure(|| weights.step(conversion, &bench.pool, &x, ROWS, &mut y));
+        let ((), counted) = ledger::measure(|| weights.step(conversion, &bench.pool, &x, ROWS, &mut y));
         table.row([
             name.to_string(),
             counted.allocations.to_string(),

@@ -25,10 +25,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
     } else {
         probe::peak_flops(&bench.pool) / 1e9
     };
-    for isa in Isa::available()
-        .into_iter()
-        .filter(|isa| *isa != Isa::Scalar)
-    {
+    for isa in Isa::available().into_iter().filter(|isa| *isa != Isa::Scalar) {
         let gflops = probe::peak_flops_with(isa, &bench.one) / 1e9;
         story.show_as(
             &format!("peak of one thread, {}", isa.name()),
@@ -71,10 +68,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         }
         story.race_result(&result);
     }
-    let names = Rung::ALL
-        .map(Rung::name)
-        .into_iter()
-        .chain(["ndarray", "gemm crate"]);
+    let names = Rung::ALL.map(Rung::name).into_iter().chain(["ndarray", "gemm crate"]);
     let columns = ROWS.map(|rows| {
         if rows == 1 {
             "1 row".to_string()
@@ -99,13 +93,7 @@ fn is_company(name: &str) -> bool {
     name == "ndarray" || name == "gemm crate"
 }
 
-fn race(
-    bench: &Bench,
-    ladder: &Ladder,
-    a: &[f32],
-    b: &[f32],
-    rows: usize,
-) -> anyhow::Result<lab::race::RaceResult> {
+fn race(bench: &Bench, ladder: &Ladder, a: &[f32], b: &[f32], rows: usize) -> anyhow::Result<lab::race::RaceResult> {
     let work = (2 * rows * SIDE * SIDE) as f64 / 1e9;
     // The company adds in another order, so it is held to a tolerance; our own rungs to the bit.
     let check = |expected: &(bool, Vec<f32>), found: &(bool, Vec<f32>)| match found.0 {
@@ -154,10 +142,7 @@ fn close(expected: &[f32], found: &[f32]) -> Result<(), String> {
     let differs = |(a, b): (&f32, &f32)| (a - b).abs() > 1e-3;
     match expected.iter().zip(found).position(differs) {
         None => Ok(()),
-        Some(i) => Err(format!(
-            "number {i} is {} instead of {}",
-            found[i], expected[i]
-        )),
+        Some(i) => Err(format!("number {i} is {} instead of {}", found[i], expected[i])),
     }
 }
 

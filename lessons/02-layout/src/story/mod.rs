@@ -64,14 +64,7 @@ fn same_bits(expected: &[f32], found: &[f32]) -> Result<(), String> {
     let differs = |(a, b): (&f32, &f32)| a.to_bits() != b.to_bits();
     match expected.iter().zip(found).position(differs) {
         None if expected.len() == found.len() => Ok(()),
-        None => Err(format!(
-            "{} numbers instead of {}",
-            found.len(),
-            expected.len()
-        )),
-        Some(i) => Err(format!(
-            "number {i} is {} instead of {}",
-            found[i], expected[i]
-        )),
+        None => Err(format!("{} numbers instead of {}", found.len(), expected.len())),
+        Some(i) => Err(format!("number {i} is {} instead of {}", found[i], expected[i])),
     }
 }

@@ -44,9 +44,18 @@ fn recall(story: &mut Story) {
         id: "recall-accumulate",
         question: "From lesson 01: b = a + a, c = b + b. What is the gradient of c with respect to a?",
         options: &[
-            Choice { text: "1", answer_to_wrong: Some("That overwrites: only one of the four paths from a to c is counted.") },
-            Choice { text: "4", answer_to_wrong: None },
-            Choice { text: "6", answer_to_wrong: Some("That sends b's gradient twice: once half finished, once whole.") },
+            Choice {
+                text: "1",
+                answer_to_wrong: Some("That overwrites: only one of the four paths from a to c is counted."),
+            },
+            Choice {
+                text: "4",
+                answer_to_wrong: None,
+            },
+            Choice {
+                text: "6",
+                answer_to_wrong: Some("That sends b's gradient twice: once half finished, once whole."),
+            },
         ],
         answer: 1,
         because: "Four paths lead from a to c; their gradients accumulate.",

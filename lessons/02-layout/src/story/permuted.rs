@@ -88,10 +88,7 @@ fn by_view(rung: Rung, pool: &Pool, x: &View<f32>, w: &View<f32>, y: &mut [f32])
 fn copied_first(rung: Rung, pool: &Pool, x: &View<f32>, w: &View<f32>, y: &mut [f32]) {
     let (x, w) = (x.contiguous(), w.contiguous());
     let w = Dense::new(&w, HIDDEN, OUT);
-    for (x, y) in x
-        .chunks_exact(SEQ * HIDDEN)
-        .zip(y.chunks_exact_mut(SEQ * OUT))
-    {
+    for (x, y) in x.chunks_exact(SEQ * HIDDEN).zip(y.chunks_exact_mut(SEQ * OUT)) {
         let x = Dense::new(x, SEQ, HIDDEN);
         match rung {
             Rung::Packed => gemm(
@@ -150,10 +147,7 @@ fn lines_per_thousand(rung: Rung, x: &View<f32>, w: &View<f32>) -> f64 {
     } else {
         x.matrix()
     };
-    let (x, w) = (
-        Counted::new(x, &cache, 0),
-        Counted::new(w.matrix(), &cache, 1 << 30),
-    );
+    let (x, w) = (Counted::new(x, &cache, 0), Counted::new(w.matrix(), &cache, 1 << 30));
     loops(rung, &x, &w, &mut vec![0.0; ROWS * OUT]);
     cache.into_inner().lines_fetched() as f64 / (ROWS * HIDDEN * OUT) as f64 * 1e3
 }
@@ -174,11 +168,10 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         answer: 1,
         because: "What counts is how many lines the loop fetches, not whether a flag says contiguous. Watch the last two columns.",
     });
-    let (x_data, w_data) = (
-        bench.random(BATCH * SEQ * HIDDEN, 3),
-        bench.random(HIDDEN * OUT, 4),
+    let (x_data, w_data) = (bench.random(BATCH * SEQ * HIDDEN, 3), bench.random(HIDDEN * OUT, 4));
+    story.say(
+        "Lines per 1000 multiply-adds are counted in a model of a first-level cache, with the view and after the copy.",
     );
-    story.say("Lines per 1000 multiply-adds are counted in a model of a first-level cache, with the view and after the copy.");
     let mut table = Table::new(&[
         "view",
         "product",
@@ -194,12 +187,9 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
     let mut ratios = Vec::new();
     for case in cases() {
         let (x, w) = (View::new(&x_data, case.x), View::new(&w_data, case.w));
-        let mut race = Race::new(
-            &format!("permuted-{}", case.name.replace(' ', "-")),
-            case.name,
-        )
-        .rounds(5)
-        .check(|expected: &Vec<f32>, found| same_bits(expected, found));
+        let mut race = Race::new(&format!("permuted-{}", case.name.replace(' ', "-")), case.name)
+            .rounds(5)
+            .check(|expected: &Vec<f32>, found| same_bits(expected, found));
         for (index, (rung, _)) in RUNGS.into_iter().enumerate() {
             let (x, w, pool, at) = (&x, &w, &bench.one, Some(index as f64));
             let (mut y, mut y2) = (vec![0.0; BATCH * SEQ * OUT], vec![0.0; BATCH * SEQ * OUT]);
@@ -254,10 +244,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
 fn claim(story: &mut Story, ratios: &[(&str, &str, f64)]) {
     let slower = ratios.iter().filter(|(_, _, ratio)| *ratio > 1.3).count();
     let by_ratio = |a: &&(&str, &str, f64), b: &&(&str, &str, f64)| a.2.total_cmp(&b.2);
-    let (Some(worst), Some(best)) = (
-        ratios.iter().max_by(by_ratio),
-        ratios.iter().min_by(by_ratio),
-    ) else {
+    let (Some(worst), Some(best)) = (ratios.iter().max_by(by_ratio), ratios.iter().min_by(by_ratio)) else {
         return;
     };
     let note = format!(

@@ -24,21 +24,14 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         "One token is one row. Its product must read every weight from memory. What do more rows at the same time cost?",
     );
     let weights = bench.random(OUT * IN, 9);
-    let copies: Vec<PackedMatrix> = (0..COPIES)
-        .map(|_| PackedMatrix::from_f32(&weights, OUT, IN))
-        .collect();
+    let copies: Vec<PackedMatrix> = (0..COPIES).map(|_| PackedMatrix::from_f32(&weights, OUT, IN)).collect();
     let narrow: Vec<bf16> = weights.iter().map(|&w| bf16::from_f32(w)).collect();
-    let narrow_copies: Vec<PackedMatrix> = (0..COPIES)
-        .map(|_| PackedMatrix::from_bf16(&narrow, OUT, IN))
-        .collect();
+    let narrow_copies: Vec<PackedMatrix> = (0..COPIES).map(|_| PackedMatrix::from_bf16(&narrow, OUT, IN)).collect();
     drop((weights, narrow));
 
-    let mut race = Race::new(
-        "rows",
-        "One product of [rows, 2048] with 46 MB of weights, all threads",
-    )
-    .unit("ms")
-    .rounds(7);
+    let mut race = Race::new("rows", "One product of [rows, 2048] with 46 MB of weights, all threads")
+        .unit("ms")
+        .rounds(7);
     for (name, copies) in [("f32", &copies), ("bf16", &narrow_copies)] {
         // One count for all numbers of rows: entries run one after the other, and with a count of its own each would find the copy
         // that the entry before it has just read, half of it still in the cache.
@@ -110,10 +103,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         "Up to about {balance:.0} rows (peak / bandwidth, 4 bytes and 2 operations per weight and row) memory decides, and rows ride almost free. \
          Beyond, each row costs what it computes."
     ));
-    let against = |name: &str| {
-        ROWS.map(|rows| (rows as f64, ms(name, rows) / ms("f32", 1)))
-            .to_vec()
-    };
+    let against = |name: &str| ROWS.map(|rows| (rows as f64, ms(name, rows) / ms("f32", 1))).to_vec();
     story.chart(
         &Chart::lines("rows", "Rows ride almost free until arithmetic catches up")
             .x_label("rows")

@@ -16,19 +16,9 @@ pub(super) fn tell(story: &mut Story) {
         ("transpose(0, 1)", base.transpose(0, 1)),
         ("slice(1, 0..3, 2)", base.slice(1, 0..3, 2)),
         ("select(0, 1)", base.select(0, 1)),
-        (
-            "select, broadcast to [2, 3]",
-            base.select(0, 1).broadcast_to(&[2, 3]),
-        ),
+        ("select, broadcast to [2, 3]", base.select(0, 1).broadcast_to(&[2, 3])),
     ];
-    let mut table = Table::new(&[
-        "6 numbers as",
-        "shape",
-        "strides",
-        "offset",
-        "read in order",
-        "dense",
-    ]);
+    let mut table = Table::new(&["6 numbers as", "shape", "strides", "offset", "read in order", "dense"]);
     for (name, layout) in &examples {
         let places: Vec<String> = layout.places().map(|place| place.to_string()).collect();
         table.row([
@@ -46,9 +36,20 @@ pub(super) fn tell(story: &mut Story) {
         id: "transpose-bytes",
         question: "A 4096 x 4096 matrix of f32 (64 MiB) is transposed as a view. How many bytes of it are moved?",
         options: &[
-            Choice { text: "128 MiB: each is read and written", answer_to_wrong: Some("That is a copy in transposed order. A view leaves the elements where they are.") },
-            Choice { text: "64 MiB", answer_to_wrong: Some("Swapping in place would read and write them all; a view leaves them where they are.") },
-            Choice { text: "none", answer_to_wrong: None },
+            Choice {
+                text: "128 MiB: each is read and written",
+                answer_to_wrong: Some("That is a copy in transposed order. A view leaves the elements where they are."),
+            },
+            Choice {
+                text: "64 MiB",
+                answer_to_wrong: Some(
+                    "Swapping in place would read and write them all; a view leaves them where they are.",
+                ),
+            },
+            Choice {
+                text: "none",
+                answer_to_wrong: None,
+            },
         ],
         answer: 2,
         because: "Two strides and two lengths change places. Transposing is free; whoever reads the result pays.",
@@ -62,21 +63,10 @@ pub(super) fn tell(story: &mut Story) {
         .reshape(&[2, 2, 2]);
     story.say("reshape keeps the order of reading. Where strides can say the new shape, nothing moves; where they cannot, it must copy:");
     let mut table = Table::new(&["from", "strides", "to", "copied", "elements"]);
-    let row = |table: &mut Table,
-               from: &str,
-               strides: &[usize],
-               to: &str,
-               copied: bool,
-               elements: Vec<u32>| {
+    let row = |table: &mut Table, from: &str, strides: &[usize], to: &str, copied: bool, elements: Vec<u32>| {
         let elements: Vec<String> = elements.iter().map(u32::to_string).collect();
         let copied = if copied { "yes" } else { "no" };
-        table.row([
-            from,
-            &format!("{strides:?}"),
-            to,
-            copied,
-            &elements.join(" "),
-        ]);
+        table.row([from, &format!("{strides:?}"), to, copied, &elements.join(" ")]);
     };
     let elements = merged.view().iter().collect();
     row(

@@ -30,9 +30,20 @@ pub(super) fn tell(story: &mut Story) -> anyhow::Result<()> {
         id: "every-16th",
         question: "A loop reads every 16th f32 of a large array instead of all. How many fewer bytes come from memory?",
         options: &[
-            Choice { text: "16 times fewer", answer_to_wrong: Some("The loop uses 16 times fewer; memory sends whole lines.") },
-            Choice { text: "2 times fewer", answer_to_wrong: Some("A 16th f32 is 64 bytes further: exactly one per line, so each line is still sent.") },
-            Choice { text: "as many as before", answer_to_wrong: None },
+            Choice {
+                text: "16 times fewer",
+                answer_to_wrong: Some("The loop uses 16 times fewer; memory sends whole lines."),
+            },
+            Choice {
+                text: "2 times fewer",
+                answer_to_wrong: Some(
+                    "A 16th f32 is 64 bytes further: exactly one per line, so each line is still sent.",
+                ),
+            },
+            Choice {
+                text: "as many as before",
+                answer_to_wrong: None,
+            },
         ],
         answer: 2,
         because: "16 f32 are one line. Up to there a larger step saves work, not traffic.",
@@ -47,14 +58,9 @@ fn strides(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
         .rounds(5);
     for stride in STRIDES {
         let work = (BYTES / stride) as f64 / 1e9;
-        race = race.entry_with_work(
-            "every n-th number",
-            Some((4 * stride) as f64),
-            work,
-            move || {
-                black_box(walk::sum_strided(numbers, stride));
-            },
-        );
+        race = race.entry_with_work("every n-th number", Some((4 * stride) as f64), work, move || {
+            black_box(walk::sum_strided(numbers, stride));
+        });
     }
     let result = race.run()?;
     let mut table = Table::new(&[
@@ -94,14 +100,8 @@ fn strides(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
             .note("sum of every n-th u32 of 128 MiB, one thread; more is better")
             .log_x()
             .log_y()
-            .series(
-                "measured",
-                points(&|s| at(&result, "every n-th number", 4 * s)),
-            )
-            .dashed(
-                "if only lines counted",
-                points(&|s| unit / s.min(16) as f64),
-            ),
+            .series("measured", points(&|s| at(&result, "every n-th number", 4 * s)))
+            .dashed("if only lines counted", points(&|s| unit / s.min(16) as f64)),
     )?;
     Ok(())
 }
@@ -138,25 +138,17 @@ fn runs(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
     let mut table = Table::new(&["run, bytes", names[0], names[1], names[2]]);
     for run in RUNS {
         let cell = |name| format!("{:.2}", at(&result, name, 4 * run));
-        table.row([
-            format!("{}", 4 * run),
-            cell(names[0]),
-            cell(names[1]),
-            cell(names[2]),
-        ]);
+        table.row([format!("{}", 4 * run), cell(names[0]), cell(names[1]), cell(names[2])]);
     }
     story.table(&table);
     record(story, &result);
     story.say("Whole lines are not enough: a run of two lines with gaps still asks memory for something unexpected every 128 bytes.");
-    let chart = Chart::lines(
-        "runs",
-        "What one visit to memory brings decides how fast it is",
-    )
-    .x_label("bytes read before the next jump")
-    .y_label("useful GB/s")
-    .note("sum of runs of u32 in 128 MiB, one thread; more is better")
-    .log_x()
-    .log_y();
+    let chart = Chart::lines("runs", "What one visit to memory brings decides how fast it is")
+        .x_label("bytes read before the next jump")
+        .y_label("useful GB/s")
+        .note("sum of runs of u32 in 128 MiB, one thread; more is better")
+        .log_x()
+        .log_y();
     story.chart(
         &names
             .iter()
@@ -204,7 +196,9 @@ pub(super) fn one_head(story: &mut Story) {
         together.runs_fetched().to_string(),
     ]);
     story.table(&table);
-    story.say("Equal lines, for 32 f32 are two whole ones. Different runs. Which of the two matters, lesson 06 measures.");
+    story.say(
+        "Equal lines, for 32 f32 are two whole ones. Different runs. Which of the two matters, lesson 06 measures.",
+    );
 }
 
 fn counted_lines(addresses: impl Iterator<Item = usize>) -> u64 {

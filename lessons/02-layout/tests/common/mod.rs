@@ -21,15 +21,8 @@ pub fn numbers(n: usize) -> Vec<f32> {
 /// stays, is not counted.
 pub fn converting<const N: usize>(ways: [Conversion; N]) -> [Ledger; N] {
     const ROWS: usize = 3;
-    let stored: Vec<bf16> = numbers(OUT * INNER)
-        .into_iter()
-        .map(bf16::from_f32)
-        .collect();
-    let (weights, pool, x) = (
-        Weights::new(&stored, OUT, INNER),
-        Pool::new(1),
-        numbers(ROWS * INNER),
-    );
+    let stored: Vec<bf16> = numbers(OUT * INNER).into_iter().map(bf16::from_f32).collect();
+    let (weights, pool, x) = (Weights::new(&stored, OUT, INNER), Pool::new(1), numbers(ROWS * INNER));
     let mut y = vec![0.0; ROWS * OUT];
     ways.map(|way| {
         weights.step(way, &pool, &x, ROWS, &mut y);

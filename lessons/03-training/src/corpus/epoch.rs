@@ -59,8 +59,7 @@ impl Epochs {
         let window = epoch.order[(index % per_epoch) as usize] as usize;
         let first = window * stride % epoch.tokens.len();
         // A corpus shorter than a window repeats itself.
-        let wrapped =
-            (first..first + len).map(|position| epoch.tokens[position % epoch.tokens.len()]);
+        let wrapped = (first..first + len).map(|position| epoch.tokens[position % epoch.tokens.len()]);
         out.extend(wrapped);
         *current = Some(epoch);
     }

@@ -94,11 +94,7 @@ impl Evaluation {
 
     /// The entropy bound of the stories in nats per token: no model can do better on average.
     pub fn story_bound(&self) -> f64 {
-        let nats: f64 = self
-            .stories
-            .iter()
-            .filter_map(|document| document.nats)
-            .sum();
+        let nats: f64 = self.stories.iter().filter_map(|document| document.nats).sum();
         let scored: usize = self.stories.iter().map(EvalDocument::num_scored).sum();
         nats / scored.max(1) as f64
     }
@@ -155,10 +151,7 @@ pub fn story_prompts(grammar: &Grammar, split: Split, count: usize) -> Vec<Story
 }
 
 fn plain_prompt(document: &Document) -> StoryPrompt {
-    let first_sentence = document
-        .text
-        .find('.')
-        .map_or(document.text.len(), |end| end + 1);
+    let first_sentence = document.text.find('.').map_or(document.text.len(), |end| end + 1);
     let (prompt, reference) = document.text.split_at(first_sentence);
     StoryPrompt {
         request: None,
@@ -176,9 +169,7 @@ fn chat_prompt(document: &Document) -> StoryPrompt {
         .nth(1)
         .and_then(|line| line.strip_suffix("<|im_end|>"))
         .expect("a request");
-    let reference = document.text[start..]
-        .trim_end()
-        .trim_end_matches("<|im_end|>");
+    let reference = document.text[start..].trim_end().trim_end_matches("<|im_end|>");
     StoryPrompt {
         request: Some(request.to_string()),
         prompt: document.text[..start].to_string(),

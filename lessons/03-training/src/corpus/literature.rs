@@ -72,13 +72,7 @@ impl Literature {
                 .read_to_string(&mut text)
                 .map_err(unreadable)?;
             if !text.starts_with("=== ") {
-                let found = text
-                    .lines()
-                    .next()
-                    .unwrap_or_default()
-                    .chars()
-                    .take(60)
-                    .collect();
+                let found = text.lines().next().unwrap_or_default().chars().take(60).collect();
                 return Err(CorpusError::NoTitle {
                     path: path.display().to_string(),
                     found,
@@ -115,9 +109,7 @@ impl Literature {
 
     /// The chapters of one split, in the order of the books.
     pub fn of(&self, split: Split) -> impl Iterator<Item = &Chapter> {
-        self.chapters
-            .iter()
-            .filter(move |chapter| chapter.split == split)
+        self.chapters.iter().filter(move |chapter| chapter.split == split)
     }
 
     /// All chapters.

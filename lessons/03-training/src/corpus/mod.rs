@@ -27,10 +27,7 @@ use crate::tokenizer::{Tokenizer, TokenizerError, VOCAB_SIZE};
 pub const SEED: u64 = 42;
 
 /// Trains the default checkpoint's vocabulary: all training chapters, and stories of twice their size.
-pub fn train_tokenizer(
-    grammar: &Grammar,
-    literature: &Literature,
-) -> Result<Tokenizer, TokenizerError> {
+pub fn train_tokenizer(grammar: &Grammar, literature: &Literature) -> Result<Tokenizer, TokenizerError> {
     let mut texts: Vec<String> = literature
         .of(Split::Train)
         .map(|chapter| chapter.text.clone())

@@ -83,12 +83,7 @@ pub struct TrainingStream {
 
 impl TrainingStream {
     /// A stream over the training split of both kinds. Without chapters, the share of literature is told as stories.
-    pub fn new(
-        grammar: Grammar,
-        literature: &Literature,
-        tokenizer: Tokenizer,
-        options: StreamOptions,
-    ) -> Self {
+    pub fn new(grammar: Grammar, literature: &Literature, tokenizer: Tokenizer, options: StreamOptions) -> Self {
         let chapters = literature
             .of(Split::Train)
             .map(|chapter| tokenizer.encode(&chapter.text))
@@ -188,13 +183,7 @@ impl TrainingStream {
     }
 
     /// Fills a window with fresh documents, each behind an end-of-text token; the last one is cut off.
-    fn pack(
-        &self,
-        index: u64,
-        len: usize,
-        out: &mut Vec<TokenId>,
-        document: impl Fn(u64) -> String,
-    ) {
+    fn pack(&self, index: u64, len: usize, out: &mut Vec<TokenId>, document: impl Fn(u64) -> String) {
         for number in index << 16.. {
             out.push(END_OF_TEXT_ID);
             out.extend(self.tokenizer.encode(&document(number)));

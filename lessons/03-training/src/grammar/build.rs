@@ -69,14 +69,7 @@ impl Builder {
             } else if let Some((_, text)) = &mut fragment {
                 join_line(text, line);
             } else {
-                join_line(
-                    &mut self
-                        .plots
-                        .last_mut()
-                        .expect("a plot before its lines")
-                        .story,
-                    line,
-                );
+                join_line(&mut self.plots.last_mut().expect("a plot before its lines").story, line);
             }
         }
         self.define("subject", SUBJECT);
@@ -84,8 +77,7 @@ impl Builder {
     }
 
     fn compile(&self, template: &str) -> Seq {
-        compile(template, &self.fragments)
-            .unwrap_or_else(|error| panic!("plots.txt: {error} in `{template}`"))
+        compile(template, &self.fragments).unwrap_or_else(|error| panic!("plots.txt: {error} in `{template}`"))
     }
 
     fn define(&mut self, name: &str, template: &str) {
@@ -97,9 +89,7 @@ impl Builder {
     fn question(&self, line: &str) -> (QuestionKind, Seq, Seq) {
         let (kind, rest) = line.split_once(": ").expect("a kind before the question");
         let (question, answer) = rest.split_once(" => ").expect("an answer after =>");
-        let kind = QuestionKind::ALL
-            .into_iter()
-            .find(|known| known.name() == kind);
+        let kind = QuestionKind::ALL.into_iter().find(|known| known.name() == kind);
         (
             kind.expect("a known kind of question"),
             self.compile(question),
@@ -109,33 +99,26 @@ impl Builder {
 
     /// The tree of all documents.
     pub fn finish(self) -> Grammar {
-        let stories: Vec<Seq> = self
-            .plots
-            .iter()
-            .map(|plot| self.compile(&plot.story))
-            .collect();
+        let stories: Vec<Seq> = self.plots.iter().map(|plot| self.compile(&plot.story)).collect();
         let ask = &self.fragments["ask"];
         let each = |document: &dyn Fn(&Plot, &Seq) -> Vec<Node>| {
-            let plots =
-                self.plots
-                    .iter()
-                    .zip(&stories)
-                    .enumerate()
-                    .map(|(index, (plot, story))| {
-                        let mut nodes = vec![Node::Mark(Mark::Plot(index as u8))];
-                        nodes.extend(document(plot, story));
-                        Seq::from(nodes)
-                    });
+            let plots = self
+                .plots
+                .iter()
+                .zip(&stories)
+                .enumerate()
+                .map(|(index, (plot, story))| {
+                    let mut nodes = vec![Node::Mark(Mark::Plot(index as u8))];
+                    nodes.extend(document(plot, story));
+                    Seq::from(nodes)
+                });
             Node::uniform(plots.collect())
         };
         let plain = each(&|_, story| story.to_vec());
         let chat = each(&|_, story| [turn("user", ask), turn("assistant", story)].concat());
         let questions = each(&|plot, story| questions(plot, Some(story), &[], 4));
         let of_kind = |probability: f64, kind: Kind, node: &Node| {
-            (
-                probability,
-                Seq::from(vec![Node::Mark(Mark::Kind(kind)), node.clone()]),
-            )
+            (probability, Seq::from(vec![Node::Mark(Mark::Kind(kind)), node.clone()]))
         };
         let root = Node::Choice(Arc::from(vec![
             of_kind(0.25, Kind::Plain, &plain),

@@ -48,15 +48,8 @@ impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Fault::Unfinished => write!(f, "the story does not end"),
-            Fault::Changed {
-                slot,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "the {slot} changed: expected \"{expected}\", found \"{found}\""
-                )
+            Fault::Changed { slot, expected, found } => {
+                write!(f, "the {slot} changed: expected \"{expected}\", found \"{found}\"")
             }
             Fault::Unknown { found } => write!(f, "no plot goes on with \"{found}\""),
         }
@@ -81,18 +74,11 @@ impl Grammar {
         match self.check(&format!("{before}{reply}{IM_END}\n")) {
             Verdict::Faulty { at, fault } if at > before.len() + reply.len() => {
                 // The reply itself ran out; what did not match was the mark after it.
-                Verdict::Faulty {
-                    at: reply.len(),
-                    fault,
-                }
+                Verdict::Faulty { at: reply.len(), fault }
             }
             Verdict::Faulty { at, fault } => {
                 let at = at.saturating_sub(before.len());
-                let fault = if at == reply.len() {
-                    Fault::Unfinished
-                } else {
-                    fault
-                };
+                let fault = if at == reply.len() { Fault::Unfinished } else { fault };
                 Verdict::Faulty { at, fault }
             }
             consistent => consistent,
@@ -118,13 +104,8 @@ impl Grammar {
                 found: next_words(expected.split(' ').count()),
                 expected,
             },
-            None => Fault::Unknown {
-                found: next_words(6),
-            },
+            None => Fault::Unknown { found: next_words(6) },
         };
-        Verdict::Faulty {
-            at: dead_end.at,
-            fault,
-        }
+        Verdict::Faulty { at: dead_end.at, fault }
     }
 }

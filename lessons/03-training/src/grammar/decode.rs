@@ -93,14 +93,7 @@ impl Search<'_> {
     }
 
     /// Tries each free word of an empty slot.
-    fn bind(
-        &mut self,
-        at: usize,
-        slot: usize,
-        forms: &[String],
-        tail: &[Node],
-        then: Option<&Rest>,
-    ) {
+    fn bind(&mut self, at: usize, slot: usize, forms: &[String], tail: &[Node], then: Option<&Rest>) {
         let free: Vec<usize> = (0..forms.len())
             .filter(|&index| !is_taken(&self.path.bindings, slot, index))
             .collect();
@@ -142,8 +135,8 @@ impl Search<'_> {
     }
 
     fn stuck(&mut self, at: usize, slot: Option<(usize, String)>) {
-        let better = at > self.dead_end.at
-            || (at == self.dead_end.at && self.dead_end.slot.is_none() && slot.is_some());
+        let better =
+            at > self.dead_end.at || (at == self.dead_end.at && self.dead_end.slot.is_none() && slot.is_some());
         if better {
             self.dead_end = DeadEnd { at, slot };
         }

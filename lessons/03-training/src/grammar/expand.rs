@@ -36,9 +36,7 @@ impl Derivation {
 
 /// Whether word `index` is already held by another slot over the same list as `slot`.
 pub fn is_taken(bindings: &Bindings, slot: usize, index: usize) -> bool {
-    (0..NUM_SLOTS).any(|other| {
-        other != slot && SLOTS[other].1 == SLOTS[slot].1 && bindings[other] == Some(index as u8)
-    })
+    (0..NUM_SLOTS).any(|other| other != slot && SLOTS[other].1 == SLOTS[slot].1 && bindings[other] == Some(index as u8))
 }
 
 /// Walks `nodes` with random choices, appending to `text` and `path`.
@@ -48,8 +46,7 @@ pub fn expand(nodes: &[Node], random: &mut Random, text: &mut String, path: &mut
             Node::Text(fixed) => text.push_str(fixed),
             Node::Mark(mark) => path.marks.push(*mark),
             Node::Slot { slot, forms } => {
-                let index = path.bindings[*slot]
-                    .map_or_else(|| bind(*slot, forms.len(), random, path), usize::from);
+                let index = path.bindings[*slot].map_or_else(|| bind(*slot, forms.len(), random, path), usize::from);
                 text.push_str(&forms[index]);
             }
             Node::Choice(alternatives) => {

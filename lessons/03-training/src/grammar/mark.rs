@@ -43,13 +43,7 @@ pub enum QuestionKind {
 
 impl QuestionKind {
     /// All kinds, in the order of reports.
-    pub const ALL: [QuestionKind; 5] = [
-        Self::Who,
-        Self::Colour,
-        Self::Where,
-        Self::Count,
-        Self::First,
-    ];
+    pub const ALL: [QuestionKind; 5] = [Self::Who, Self::Colour, Self::Where, Self::Count, Self::First];
 
     /// The name in reports and in `plots.txt`.
     pub fn name(self) -> &'static str {

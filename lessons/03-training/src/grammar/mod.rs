@@ -110,13 +110,10 @@ impl Grammar {
             let mut path = Derivation::start();
             expand(root, &mut random, &mut text, &mut path);
             if split_of(&content_key(&path.bindings)) == split {
-                let kind = path.marks.iter().find_map(|mark| {
-                    if let Mark::Kind(kind) = mark {
-                        Some(*kind)
-                    } else {
-                        None
-                    }
-                });
+                let kind =
+                    path.marks
+                        .iter()
+                        .find_map(|mark| if let Mark::Kind(kind) = mark { Some(*kind) } else { None });
                 return Document {
                     text,
                     nats: path.nats,
@@ -169,13 +166,6 @@ pub fn content_key(bindings: &Bindings) -> String {
 /// The words that the slots hold, by slot name.
 pub fn facts(bindings: &Bindings) -> BTreeMap<&'static str, &'static str> {
     (0..NUM_SLOTS)
-        .filter_map(|slot| {
-            bindings[slot].map(|index| {
-                (
-                    SLOTS[slot].0,
-                    words::words(SLOTS[slot].1)[usize::from(index)],
-                )
-            })
-        })
+        .filter_map(|slot| bindings[slot].map(|index| (SLOTS[slot].0, words::words(SLOTS[slot].1)[usize::from(index)])))
         .collect()
 }

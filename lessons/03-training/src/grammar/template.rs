@@ -42,12 +42,7 @@ impl Node {
     /// A choice between equally likely alternatives.
     pub fn uniform(alternatives: Vec<Seq>) -> Node {
         let probability = 1.0 / alternatives.len() as f64;
-        Node::Choice(
-            alternatives
-                .into_iter()
-                .map(|seq| (probability, seq))
-                .collect(),
-        )
+        Node::Choice(alternatives.into_iter().map(|seq| (probability, seq)).collect())
     }
 }
 
@@ -76,10 +71,7 @@ impl<'a> Reader<'a> {
     fn sequence(&mut self) -> Result<Vec<Node>, String> {
         let mut nodes: Vec<Node> = Vec::new();
         loop {
-            let text_len = self
-                .rest
-                .find(['[', ']', '|', '{', '<'])
-                .unwrap_or(self.rest.len());
+            let text_len = self.rest.find(['[', ']', '|', '{', '<']).unwrap_or(self.rest.len());
             let (text, rest) = self.rest.split_at(text_len);
             if !text.is_empty() {
                 nodes.push(Node::Text(text.to_string()));

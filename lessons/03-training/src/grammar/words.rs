@@ -128,9 +128,7 @@ pub fn render(domain: Domain, index: usize, form: &str) -> Option<String> {
         (Domain::Name, "he") => (if index < list.len() / 2 { "she" } else { "he" }).to_string(),
         (Domain::Name, "him") => (if index < list.len() / 2 { "her" } else { "him" }).to_string(),
         (Domain::Name, "his") => (if index < list.len() / 2 { "her" } else { "his" }).to_string(),
-        (Domain::Animal | Domain::Thing | Domain::Colour | Domain::Trait, "a") => {
-            with_article(word)
-        }
+        (Domain::Animal | Domain::Thing | Domain::Colour | Domain::Trait, "a") => with_article(word),
         (Domain::Animal | Domain::Thing, "the") => format!("the {word}"),
         _ => return None,
     };

@@ -188,10 +188,7 @@ pub fn attention_backward(
         .collect();
     pool.run(shape.batch_size, &|sequence| {
         let mut d_qkv = tasks[sequence].lock().unwrap();
-        let (rows, out_rows) = (
-            shape.seq_len * shape.qkv_size(),
-            shape.seq_len * shape.out_size(),
-        );
+        let (rows, out_rows) = (shape.seq_len * shape.qkv_size(), shape.seq_len * shape.out_size());
         let lse_rows = shape.seq_len * shape.num_heads;
         let saved = Saved {
             qkv: &qkv[sequence * rows..][..rows],
@@ -214,10 +211,7 @@ impl AttentionShape {
         assert_eq!(starts.len(), self.num_rows(), "starts");
         assert_eq!(self.num_heads % self.num_kv_heads, 0, "groups");
         assert_eq!(rotary.head_dim(), self.head_dim, "rotary table");
-        assert!(
-            self.seq_len <= rotary.max_seq_len(),
-            "rotary table is too short"
-        );
+        assert!(self.seq_len <= rotary.max_seq_len(), "rotary table is too short");
     }
 }
 
@@ -456,45 +450,20 @@ impl Tile {
 
     /// `out[row] = Σ_j weights[row][j] · values[j]` over the visited keys.
     #[inline(always)]
-    fn mix<I: Vector>(
-        &self,
-        isa: I,
-        weights: &[f32],
-        stride: usize,
-        values: &[f32],
-        dim: usize,
-        out: &mut [f32],
-    ) {
+    fn mix<I: Vector>(&self, isa: I, weights: &[f32], stride: usize, values: &[f32], dim: usize, out: &mut [f32]) {
         let depth = self.first + self.rows - self.low;
         for row in (0..QUERIES).step_by(ROWS) {
             for column in (0..dim).step_by(COLUMNS) {
                 let a = &weights[row * stride + self.low..];
                 let b = &values[self.low * dim + column..];
-                product(
-                    isa,
-                    a,
-                    stride,
-                    b,
-                    dim,
-                    depth,
-                    &mut out[row * dim + column..],
-                    dim,
-                );
+                product(isa, a, stride, b, dim, depth, &mut out[row * dim + column..], dim);
             }
         }
     }
 
     /// `sums[j] += Σ_row weights[row][j] · rows_of[first + row]` over the visited keys.
     #[inline(always)]
-    fn spread<I: Vector>(
-        &self,
-        isa: I,
-        weights: &[f32],
-        stride: usize,
-        rows_of: &[f32],
-        dim: usize,
-        sums: &mut [f32],
-    ) {
+    fn spread<I: Vector>(&self, isa: I, weights: &[f32], stride: usize, rows_of: &[f32], dim: usize, sums: &mut [f32]) {
         for key in (self.low..self.first + self.rows).step_by(ROWS) {
             for column in (0..dim).step_by(COLUMNS) {
                 let b = &rows_of[self.first * dim + column..];
@@ -543,8 +512,7 @@ fn product_transposed<I: Vector>(
     c: &mut [f32],
     c_stride: usize,
 ) {
-    let mut sums: [[I::V; 2]; ROWS] =
-        std::array::from_fn(|row| load_pair(isa, &c[row * c_stride..]));
+    let mut sums: [[I::V; 2]; ROWS] = std::array::from_fn(|row| load_pair(isa, &c[row * c_stride..]));
     for k in 0..QUERIES {
         let factors: &[f32; ROWS] = a[k * a_stride..][..ROWS].try_into().unwrap();
         let line = load_pair(isa, &b[k * b_stride..]);

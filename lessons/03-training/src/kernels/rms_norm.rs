@@ -12,14 +12,7 @@ use layout::pool::Pool;
 
 /// Normalises every row. Shapes: `x`, `y` `[rows, n]`, `weight` `[n]`, `inverse_rms` `[rows]`, kept for the backward pass.
 /// Source: Zhang and Sennrich 2019, arXiv:1910.07467.
-pub fn rms_norm_forward(
-    pool: &Pool,
-    x: &[f32],
-    weight: &[f32],
-    eps: f32,
-    y: &mut [f32],
-    inverse_rms: &mut [f32],
-) {
+pub fn rms_norm_forward(pool: &Pool, x: &[f32], weight: &[f32], eps: f32, y: &mut [f32], inverse_rms: &mut [f32]) {
     let (n, rows) = (weight.len(), inverse_rms.len());
     assert_eq!(x.len(), rows * n, "x");
     assert_eq!(y.len(), rows * n, "y");
@@ -59,14 +52,7 @@ pub fn rms_norm_backward(
             let mut d_w = w_pieces[piece].lock().unwrap();
             let span = piece * step * n..piece * step * n + d_x.len();
             let inverse = &inverse_rms[piece * step..][..d_x.len() / n];
-            backward_rows(
-                &x[span.clone()],
-                weight,
-                inverse,
-                &d_y[span],
-                &mut d_x,
-                &mut d_w,
-            );
+            backward_rows(&x[span.clone()], weight, inverse, &d_y[span], &mut d_x, &mut d_w);
         });
     }
     d_weight.fill(0.0);

@@ -40,11 +40,7 @@ fn ngram_counts<'a, 'w>(words: &'a [&'w str], n: usize) -> HashMap<&'a [&'w str]
 ///
 /// Panics when the two lists differ in length.
 pub fn bleu(candidates: &[Vec<&str>], references: &[Vec<&str>]) -> f64 {
-    assert_eq!(
-        candidates.len(),
-        references.len(),
-        "one reference for each candidate"
-    );
+    assert_eq!(candidates.len(), references.len(), "one reference for each candidate");
     let (mut matched, mut total) = ([0usize; 4], [0usize; 4]);
     for (candidate, reference) in candidates.iter().zip(references) {
         for n in 1..=4 {
@@ -83,10 +79,7 @@ pub fn rouge_l(candidate: &[&str], reference: &[&str]) -> f64 {
     if common == 0.0 {
         return 0.0;
     }
-    let (precision, recall) = (
-        common / candidate.len() as f64,
-        common / reference.len() as f64,
-    );
+    let (precision, recall) = (common / candidate.len() as f64, common / reference.len() as f64);
     2.0 * precision * recall / (precision + recall)
 }
 
@@ -98,11 +91,7 @@ fn longest_common_subsequence(a: &[&str], b: &[&str]) -> usize {
         let mut diagonal = 0;
         for (j, other) in b.iter().enumerate() {
             let above = row[j + 1];
-            row[j + 1] = if word == other {
-                diagonal + 1
-            } else {
-                above.max(row[j])
-            };
+            row[j + 1] = if word == other { diagonal + 1 } else { above.max(row[j]) };
             diagonal = above;
         }
     }

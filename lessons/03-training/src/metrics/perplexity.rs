@@ -98,23 +98,18 @@ pub fn score_documents<'a>(
     vocab_size: usize,
     mut logits: impl FnMut(&[TokenId], &mut [f32]),
 ) -> Score {
-    documents
-        .into_iter()
-        .fold(Score::default(), |sum, document| {
-            let score = score_document(&document.tokens, window, stride, vocab_size, &mut logits);
-            sum.plus(Score {
-                bytes: document.bytes,
-                ..score
-            })
+    documents.into_iter().fold(Score::default(), |sum, document| {
+        let score = score_document(&document.tokens, window, stride, vocab_size, &mut logits);
+        sum.plus(Score {
+            bytes: document.bytes,
+            ..score
         })
+    })
 }
 
 /// `-ln softmax(logits)[token]`, added up in f64, the maximum subtracted first so that nothing overflows.
 pub fn surprise(logits: &[f32], token: TokenId) -> f64 {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = logits
-        .iter()
-        .map(|&logit| f64::from(logit - largest).exp())
-        .sum();
+    let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();
     sum.ln() - f64::from(logits[token.index()] - largest)
 }

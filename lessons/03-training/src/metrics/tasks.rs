@@ -22,10 +22,7 @@ pub struct TaskAccuracy {
 /// Asks each question and compares the answers, white space at the ends aside, letter by letter.
 ///
 /// `answer` is given the prompt and returns what the model says up to, without, its first end token.
-pub fn task_accuracy(
-    items: &[TaskItem],
-    mut answer: impl FnMut(&TaskItem) -> String,
-) -> TaskAccuracy {
+pub fn task_accuracy(items: &[TaskItem], mut answer: impl FnMut(&TaskItem) -> String) -> TaskAccuracy {
     let mut counts: BTreeMap<&'static str, (usize, usize)> = BTreeMap::new();
     for item in items {
         let right = answer(item).trim() == item.answer.trim();
@@ -86,14 +83,8 @@ pub fn story_report(
         }
     }
     let count = prompts.len().max(1) as f64;
-    let candidates: Vec<Vec<&str>> = told
-        .iter()
-        .map(|completion| words(&completion.text))
-        .collect();
-    let references: Vec<Vec<&str>> = prompts
-        .iter()
-        .map(|prompt| words(&prompt.reference))
-        .collect();
+    let candidates: Vec<Vec<&str>> = told.iter().map(|completion| words(&completion.text)).collect();
+    let references: Vec<Vec<&str>> = prompts.iter().map(|prompt| words(&prompt.reference)).collect();
     let pairs = candidates.iter().zip(&references);
     StoryReport {
         stories: prompts.len(),
@@ -105,20 +96,12 @@ pub fn story_report(
             .sum::<f64>()
             / count,
         distinct_2: distinct_n(&candidates, 2),
-        repetition_4: candidates
-            .iter()
-            .map(|words| repetition(words, 4))
-            .sum::<f64>()
-            / count,
+        repetition_4: candidates.iter().map(|words| repetition(words, 4)).sum::<f64>() / count,
     }
 }
 
 /// What is wrong with a completion, in a few words, or `None`.
-pub fn fault_of(
-    grammar: &Grammar,
-    prompt: &StoryPrompt,
-    completion: &Completion,
-) -> Option<String> {
+pub fn fault_of(grammar: &Grammar, prompt: &StoryPrompt, completion: &Completion) -> Option<String> {
     use crate::grammar::Fault;
     if !completion.ended {
         return Some("does not end".to_string());

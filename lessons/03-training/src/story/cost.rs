@@ -39,34 +39,25 @@ pub fn fused(story: &mut Story, pool: &Arc<Pool>) -> Result<()> {
     let gradient = |out: Tensor| -> Vec<f32> {
         let seed = ArrayD::from_elem(IxDyn(&out.shape()), 1.0);
         out.backward_with(seed).expect("the tape is whole");
-        qkv.take_grad()
-            .expect("qkv is a leaf")
-            .into_raw_vec_and_offset()
-            .0
+        qkv.take_grad().expect("qkv is a leaf").into_raw_vec_and_offset().0
     };
-    let race = Race::new(
-        "attention",
-        "Attention of 2 x 256 positions, forward and backward",
-    )
-    .rounds(5)
-    .baseline("plain tape operations")
-    .entry("plain tape operations", None, || {
-        gradient(plain::attention(&shape, theta, &starts, &qkv).expect("shapes fit"))
-    })
-    .entry("fused", None, || {
-        gradient(ops::attention(pool, shape, &rotary, &starts, &qkv))
-    })
-    .check(|a, b| {
-        let worst = a
-            .iter()
-            .zip(b)
-            .fold(0.0_f32, |worst, (a, b)| worst.max((a - b).abs()));
-        if worst < 1e-4 {
-            Ok(())
-        } else {
-            Err(format!("gradients differ by {worst}"))
-        }
-    });
+    let race = Race::new("attention", "Attention of 2 x 256 positions, forward and backward")
+        .rounds(5)
+        .baseline("plain tape operations")
+        .entry("plain tape operations", None, || {
+            gradient(plain::attention(&shape, theta, &starts, &qkv).expect("shapes fit"))
+        })
+        .entry("fused", None, || {
+            gradient(ops::attention(pool, shape, &rotary, &starts, &qkv))
+        })
+        .check(|a, b| {
+            let worst = a.iter().zip(b).fold(0.0_f32, |worst, (a, b)| worst.max((a - b).abs()));
+            if worst < 1e-4 {
+                Ok(())
+            } else {
+                Err(format!("gradients differ by {worst}"))
+            }
+        });
     story.race(race)?;
     story.say("`cargo run -p lesson03 -- peers --python PYTHON` races a whole training step against PyTorch.");
     Ok(())
@@ -109,28 +100,27 @@ pub fn memory(story: &mut Story, model: &Llama) -> Result<()> {
         per_token,
         format!("{} KiB", per_token / 1024),
     );
-    let chart = Chart::bars(
-        "memory",
-        "Memory to train on 2048 tokens, and to infer with 512",
-    )
-    .y_label("MiB")
-    .stack(
-        "training",
-        &[
-            ("weights", mib(parameters)),
-            ("gradients", mib(parameters)),
-            ("moments", mib(2.0 * parameters)),
-            ("tape", mib(tape)),
-        ],
-    )
-    .stack(
-        "inference",
-        &[
-            ("weights", mib(half_weights)),
-            ("keys and values", mib(512.0 * per_token as f64)),
-        ],
-    );
+    let chart = Chart::bars("memory", "Memory to train on 2048 tokens, and to infer with 512")
+        .y_label("MiB")
+        .stack(
+            "training",
+            &[
+                ("weights", mib(parameters)),
+                ("gradients", mib(parameters)),
+                ("moments", mib(2.0 * parameters)),
+                ("tape", mib(tape)),
+            ],
+        )
+        .stack(
+            "inference",
+            &[
+                ("weights", mib(half_weights)),
+                ("keys and values", mib(512.0 * per_token as f64)),
+            ],
+        );
     story.chart(&chart)?;
-    story.say("Lesson 04 opens the file with the weights; lesson 05 asks what each token costs when nothing else is kept.");
+    story.say(
+        "Lesson 04 opens the file with the weights; lesson 05 asks what each token costs when nothing else is kept.",
+    );
     Ok(())
 }

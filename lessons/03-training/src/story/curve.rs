@@ -42,20 +42,13 @@ pub fn curve(story: &mut Story, subject: &Subject) -> Result<()> {
         );
     }
     let points = |f: fn(&CurvePoint) -> f64| -> Vec<(f64, f64)> {
-        record
-            .curve
-            .iter()
-            .map(|p| (p.tokens as f64, f(p)))
-            .collect()
+        record.curve.iter().map(|p| (p.tokens as f64, f(p))).collect()
     };
-    let mut stories = Chart::lines(
-        "stories",
-        "Held-out stories: the loss stops at the grammar's entropy",
-    )
-    .x_label("tokens seen")
-    .y_label("nats per token")
-    .log_x()
-    .series("model", points(|p| p.stories));
+    let mut stories = Chart::lines("stories", "Held-out stories: the loss stops at the grammar's entropy")
+        .x_label("tokens seen")
+        .y_label("nats per token")
+        .log_x()
+        .series("model", points(|p| p.stories));
     let mut literature = Chart::lines("literature", "Held-out chapters of Austen and Melville")
         .x_label("tokens seen")
         .y_label("nats per token")
@@ -99,21 +92,15 @@ pub fn curve(story: &mut Story, subject: &Subject) -> Result<()> {
         record.entropy_bound,
         format!("{:.3} nats per token", record.entropy_bound),
     );
-    story.say("What the fall after the plateau is: the model begins to copy. Surprise at the words of a story, where they \
-               first stand and where they are said again:");
+    story.say(
+        "What the fall after the plateau is: the model begins to copy. Surprise at the words of a story, where they \
+               first stand and where they are said again:",
+    );
     let slots = slot_surprise(subject, &Grammar::new(), 40);
     let mut table = Table::new(&["word for", "first", "again", "repeats"]);
     for (slot, surprise) in &slots {
-        let (first, again) = (
-            format!("{:.2}", surprise.first),
-            format!("{:.2}", surprise.again),
-        );
-        table.row([
-            (*slot).to_owned(),
-            first,
-            again,
-            surprise.num_again.to_string(),
-        ]);
+        let (first, again) = (format!("{:.2}", surprise.first), format!("{:.2}", surprise.again));
+        table.row([(*slot).to_owned(), first, again, surprise.num_again.to_string()]);
     }
     story.table(&table);
     let copied = |slot: &&str| slots[*slot].again < 1.0;

@@ -8,12 +8,7 @@ use training::corpus::Evaluation;
 use training::eval::{EvalReport, Subject, fingerprint};
 
 /// The recorded report, some of it repeated now.
-pub fn evaluation(
-    story: &mut Story,
-    subject: &Subject,
-    set: &Evaluation,
-    folder: &Path,
-) -> Result<()> {
+pub fn evaluation(story: &mut Story, subject: &Subject, set: &Evaluation, folder: &Path) -> Result<()> {
     story.step(
         "Measured before anything is made faster",
         "Text, questions and metrics are fixed here, before the first line of inference code, so that no later lesson can choose its own judge.",

@@ -18,12 +18,7 @@ use training::trainer::Schedule;
 const MINIATURE_TOKENS: usize = 400_000;
 
 /// The same tokens in two orders.
-pub fn miniature(
-    story: &mut Story,
-    literature: &Literature,
-    tokenizer: &Tokenizer,
-    pool: &Arc<Pool>,
-) -> Result<()> {
+pub fn miniature(story: &mut Story, literature: &Literature, tokenizer: &Tokenizer, pool: &Arc<Pool>) -> Result<()> {
     story.step(
         "Windows to weights",
         "A miniature (0.5 M parameters) learns twice from the same number of tokens: in shuffled order, and all stories before all books.",
@@ -32,7 +27,10 @@ pub fn miniature(
         id: "order",
         question: "Which of the two is better afterwards, on held-out stories and books together?",
         options: &[
-            Choice { text: "shuffled", answer_to_wrong: None },
+            Choice {
+                text: "shuffled",
+                answer_to_wrong: None,
+            },
             Choice {
                 text: "in order, it can concentrate on one thing at a time",
                 answer_to_wrong: Some("It concentrates so well on the books that it forgets the stories."),
@@ -69,14 +67,7 @@ pub fn miniature(
     };
     let held_out = experiment.held_out(size);
     let bar = story.progress(2 * schedule.num_steps(), "training");
-    let mut table = Table::new(&[
-        "order",
-        "first loss",
-        "last loss",
-        "stories",
-        "books",
-        "mean",
-    ]);
+    let mut table = Table::new(&["order", "first loss", "last loss", "stories", "books", "mean"]);
     let mut chart = Chart::bars(
         "order",
         "What a miniature knows, by the order in which it read the same tokens",
@@ -103,9 +94,7 @@ pub fn miniature(
         tokens,
         format!("2 x {} tokens in {seconds:.0} s", tokens / 2),
     );
-    story.say(
-        "Loss of the first and of the last batches, then held-out nats per token; lower is better:",
-    );
+    story.say("Loss of the first and of the last batches, then held-out nats per token; lower is better:");
     story.table(&table);
     story.chart(&chart)?;
     let loss = means[1] - means[0];

@@ -10,10 +10,7 @@ use training::metrics::tasks::fault_of;
 pub fn opening(story: &mut Story, subject: &Subject, grammar: &Grammar, set: &Evaluation) {
     let prompt = &set.prompts[1];
     let told = subject.tell(std::slice::from_ref(prompt), |_| {});
-    story.say(format!(
-        "You: {}",
-        prompt.request.as_deref().unwrap_or(&prompt.prompt)
-    ));
+    story.say(format!("You: {}", prompt.request.as_deref().unwrap_or(&prompt.prompt)));
     story.say(format!("Model: {}", told[0].text.trim()));
     let verdict = match fault_of(grammar, prompt, &told[0]) {
         None => "every name and thing is what it was at the beginning".to_owned(),

@@ -30,8 +30,10 @@ pub fn text_to_ids(story: &mut Story, tokenizer: &Tokenizer, set: &Evaluation) {
         let words: Vec<String> = words.collect();
         table.row([number.to_string(), joined, words.join(" ")]);
     }
-    story.say("Byte pair encoding joins, again and again, the two neighbours that are most frequent. Four merges, \
-               over the words low (5 times), lower (2), newest (6) and widest (3):");
+    story.say(
+        "Byte pair encoding joins, again and again, the two neighbours that are most frequent. Four merges, \
+               over the words low (5 times), lower (2), newest (6) and widest (3):",
+    );
     story.table(&table);
     let split = |text: &str| {
         let tokens = tokenizer.encode(text);
@@ -64,12 +66,7 @@ pub fn text_to_ids(story: &mut Story, tokenizer: &Tokenizer, set: &Evaluation) {
 }
 
 /// What the positions of a window read, must predict and see.
-pub fn windows(
-    story: &mut Story,
-    grammar: &Grammar,
-    literature: &Literature,
-    tokenizer: &Tokenizer,
-) {
+pub fn windows(story: &mut Story, grammar: &Grammar, literature: &Literature, tokenizer: &Tokenizer) {
     story.step(
         "Ids to windows",
         "Documents are laid end to end and cut into windows; every position of a window is a question with a known answer.",
@@ -96,8 +93,10 @@ pub fn windows(
         ]);
     }
     story.table(&table);
-    story.say("The answer at t is the token at t + 1: shifted once. Shifted by none, the answer stands in the question and \
-               the loss falls to zero; shifted twice, it hardly falls. No position sees the document before its own.");
+    story.say(
+        "The answer at t is the token at t + 1: shifted once. Shifted by none, the answer stands in the question and \
+               the loss falls to zero; shifted twice, it hardly falls. No position sees the document before its own.",
+    );
     story.predict(Prediction {
         id: "first-loss",
         question: "A model with random weights has learned nothing. Its loss over 2048 pieces, in nats per token, is about",

@@ -42,11 +42,7 @@ fn half(low: u8, high: u8) -> f32 {
 }
 
 /// Block after block; each fills 32 values.
-fn blocks<const N: usize>(
-    bytes: &[u8],
-    out: &mut Vec<f32>,
-    block: impl Fn(&[u8; N], &mut [f32; 32]),
-) {
+fn blocks<const N: usize>(bytes: &[u8], out: &mut Vec<f32>, block: impl Fn(&[u8; N], &mut [f32; 32])) {
     for bytes in bytes.as_chunks::<N>().0 {
         let mut values = [0.0; 32];
         block(bytes, &mut values);
@@ -74,11 +70,7 @@ mod tests {
         let packed: Vec<u8> = (0..16).map(|j| j | (15 - j) << 4).collect();
         let (mut q4_0, mut q4_1, mut q8_0) = (Vec::new(), Vec::new(), Vec::new());
         dequantize(Dtype::Q4_0, &[&scale[..], &packed].concat(), &mut q4_0);
-        dequantize(
-            Dtype::Q4_1,
-            &[&scale[..], &min, &packed].concat(),
-            &mut q4_1,
-        );
+        dequantize(Dtype::Q4_1, &[&scale[..], &min, &packed].concat(), &mut q4_1);
         let bytes: Vec<u8> = (0..32).map(|i| (i as i8 - 16) as u8).collect();
         dequantize(Dtype::Q8_0, &[&scale[..], &bytes].concat(), &mut q8_0);
         for i in 0..16 {

@@ -15,12 +15,7 @@ pub fn model_config(gguf: &Gguf) -> Result<ModelConfig> {
     let metadata = gguf.metadata();
     let architecture = metadata.text("general.architecture").unwrap_or("nothing");
     if architecture != "llama" {
-        return Err(bad_key(
-            gguf,
-            "general.architecture",
-            "`llama`",
-            architecture,
-        ));
+        return Err(bad_key(gguf, "general.architecture", "`llama`", architecture));
     }
     if metadata.count("llama.expert_count").unwrap_or(0) > 0 {
         return Err(bad_key(gguf, "llama.expert_count", "0", "experts"));
@@ -29,11 +24,10 @@ pub fn model_config(gguf: &Gguf) -> Result<ModelConfig> {
     llama.validate()?;
     let rope_scaling = rope_scaling(gguf, &llama)?;
     let id = |key| (metadata.count(key)).map(|id| TokenId(id as u32));
-    let mut eos_token_ids: Vec<TokenId> =
-        (["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"])
-            .into_iter()
-            .filter_map(id)
-            .collect();
+    let mut eos_token_ids: Vec<TokenId> = (["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"])
+        .into_iter()
+        .filter_map(id)
+        .collect();
     eos_token_ids.sort();
     eos_token_ids.dedup();
     Ok(ModelConfig {
@@ -48,9 +42,8 @@ pub fn model_config(gguf: &Gguf) -> Result<ModelConfig> {
 
 fn sizes(gguf: &Gguf) -> Result<LlamaConfig> {
     let metadata = gguf.metadata();
-    let needed = |key: &'static str| {
-        (metadata.count(key)).ok_or_else(|| bad_key(gguf, key, "a whole number", "nothing"))
-    };
+    let needed =
+        |key: &'static str| (metadata.count(key)).ok_or_else(|| bad_key(gguf, key, "a whole number", "nothing"));
     let hidden_size = needed("llama.embedding_length")?;
     let num_heads = needed("llama.attention.head_count")?;
     let head_dim = match metadata.count("llama.attention.key_length") {
@@ -112,12 +105,7 @@ fn rope_scaling(gguf: &Gguf, llama: &LlamaConfig) -> Result<RopeScaling> {
     if let Some(factor) = linear.filter(|factor| *factor != 1.0) {
         if !(factor.is_finite() && factor > 0.0) {
             let found = factor.to_string();
-            return Err(bad_key(
-                gguf,
-                "llama.rope.scaling.factor",
-                "a positive number",
-                &found,
-            ));
+            return Err(bad_key(gguf, "llama.rope.scaling.factor", "a positive number", &found));
         }
         return Ok(RopeScaling::Linear { factor });
     }
@@ -140,12 +128,7 @@ fn commonest_dtype(gguf: &Gguf) -> Dtype {
     most.map_or(Dtype::F32, |(dtype, _)| dtype)
 }
 
-pub(super) fn bad_key(
-    gguf: &Gguf,
-    key: &'static str,
-    expected: &'static str,
-    found: &str,
-) -> LoadError {
+pub(super) fn bad_key(gguf: &Gguf, key: &'static str, expected: &'static str, found: &str) -> LoadError {
     LoadError::BadConfig {
         file: gguf.file().into(),
         key,

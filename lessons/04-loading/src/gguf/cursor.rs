@@ -94,14 +94,7 @@ impl<'a> Cursor<'a> {
         let begin = self.at;
         let count = self.u64()?;
         let bytes = self.take(count)?;
-        std::str::from_utf8(bytes).map_err(|error| {
-            bad(
-                self.file,
-                &format!("string at byte {begin}"),
-                "UTF-8",
-                error,
-            )
-        })
+        std::str::from_utf8(bytes).map_err(|error| bad(self.file, &format!("string at byte {begin}"), "UTF-8", error))
     }
 
     /// A number of things that take at least `least_bytes` each: refused when the rest of the file can not hold them, so

@@ -123,12 +123,7 @@ impl Metadata {
     ///
     /// # Errors
     /// A string that is no UTF-8.
-    pub fn strings<'a>(
-        &self,
-        file: &'a str,
-        bytes: &'a [u8],
-        key: &str,
-    ) -> Result<Option<Vec<&'a str>>> {
+    pub fn strings<'a>(&self, file: &'a str, bytes: &'a [u8], key: &str) -> Result<Option<Vec<&'a str>>> {
         let Some(&Value::Array {
             kind: STRING,
             count,
@@ -138,10 +133,7 @@ impl Metadata {
             return Ok(None);
         };
         let mut cursor = Cursor::at(file, bytes, begin);
-        (0..count)
-            .map(|_| cursor.str())
-            .collect::<Result<_>>()
-            .map(Some)
+        (0..count).map(|_| cursor.str()).collect::<Result<_>>().map(Some)
     }
 
     /// The numbers of an array. `None` when there is no such array.
@@ -199,13 +191,7 @@ fn read_value(cursor: &mut Cursor<'_>, key: &str, kind: u32) -> Result<Value> {
 }
 
 /// Walks over the elements of an array, to know where it ends and that all of it is there.
-fn skip_elements(
-    cursor: &mut Cursor<'_>,
-    key: &str,
-    kind: u32,
-    count: usize,
-    depth: usize,
-) -> Result<()> {
+fn skip_elements(cursor: &mut Cursor<'_>, key: &str, kind: u32, count: usize, depth: usize) -> Result<()> {
     if let Some(size) = fixed_bytes(kind) {
         cursor.take(size * count as u64)?;
         return Ok(());
@@ -220,20 +206,10 @@ fn skip_elements(
                 skip_elements(cursor, key, kind, count, depth + 1)?;
             }
             ARRAY => {
-                return Err(bad(
-                    cursor.file(),
-                    key,
-                    "arrays at most 4 deep",
-                    "a deeper one",
-                ));
+                return Err(bad(cursor.file(), key, "arrays at most 4 deep", "a deeper one"));
             }
             other => {
-                return Err(bad(
-                    cursor.file(),
-                    key,
-                    "an element type from 0 to 12",
-                    other,
-                ));
+                return Err(bad(cursor.file(), key, "an element type from 0 to 12", other));
             }
         }
     }

@@ -140,10 +140,7 @@ impl Gguf {
             let stored = names::gguf_name(&name).unwrap_or_default();
             let Some(entry) = self.tensors.get(&stored) else {
                 let model = self.file.clone();
-                return Err(LoadError::MissingTensor {
-                    model,
-                    name: stored,
-                });
+                return Err(LoadError::MissingTensor { model, name: stored });
             };
             let expected = expected_shape(config, &name).unwrap_or_default();
             if entry.shape != expected {
@@ -300,13 +297,7 @@ fn read_entry(cursor: &mut Cursor<'_>) -> Result<Entry> {
 }
 
 /// Sorts the tensors by their bytes and checks that they follow each other, padded to the alignment, up to the file's end.
-fn check_layout(
-    file: &str,
-    entries: &mut [Entry],
-    alignment: usize,
-    data_begin: usize,
-    file_len: usize,
-) -> Result<()> {
+fn check_layout(file: &str, entries: &mut [Entry], alignment: usize, data_begin: usize, file_len: usize) -> Result<()> {
     let refuse = Refuse { file };
     entries.sort_by_key(|entry| (entry.begin, entry.end));
     let mut end = 0_usize;
@@ -314,9 +305,7 @@ fn check_layout(
         if entry.begin < end {
             return Err(refuse.overlap(&entries[index - 1], entry));
         }
-        let expected = end
-            .checked_next_multiple_of(alignment)
-            .unwrap_or(usize::MAX);
+        let expected = end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX);
         if entry.begin != expected {
             return Err(refuse.gap(entry, expected));
         }
@@ -364,11 +353,6 @@ fn type_name(kind: u32) -> String {
 }
 
 /// A place in the file that says something else than the format allows.
-pub(crate) fn bad(
-    file: &str,
-    place: &str,
-    expected: &str,
-    found: impl std::fmt::Display,
-) -> LoadError {
+pub(crate) fn bad(file: &str, place: &str, expected: &str, found: impl std::fmt::Display) -> LoadError {
     Refuse { file }.bad(place, expected, found)
 }

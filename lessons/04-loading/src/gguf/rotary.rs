@@ -53,8 +53,7 @@ pub fn recognise_llama3(stored: &[f32], head_dim: usize, rope_theta: f64) -> Opt
     let factor = f64::from(stored.iter().copied().fold(0.0, f32::max));
     let (low, high, context) = (1.0, 4.0, 8192);
     let computed = llama3_divisors(head_dim, rope_theta, factor, low, high, context);
-    let close =
-        |(stored, computed): (&f32, &f64)| (f64::from(*stored) / computed - 1.0).abs() < 1e-4;
+    let close = |(stored, computed): (&f32, &f64)| (f64::from(*stored) / computed - 1.0).abs() < 1e-4;
     let same = stored.len() == computed.len() && stored.iter().zip(&computed).all(close);
     same.then_some(RopeScaling::Llama3 {
         factor,
@@ -91,10 +90,7 @@ mod tests {
         let divisors = llama3_divisors(64, 500_000.0, 32.0, 1.0, 4.0, 8192);
         let mut stored: Vec<f32> = divisors.iter().map(|d| *d as f32).collect();
         let found = recognise_llama3(&stored, 64, 500_000.0);
-        assert!(matches!(
-            found,
-            Some(RopeScaling::Llama3 { factor: 32.0, .. })
-        ));
+        assert!(matches!(found, Some(RopeScaling::Llama3 { factor: 32.0, .. })));
         stored[20] *= 1.01;
         assert_eq!(recognise_llama3(&stored, 64, 500_000.0), None);
         assert_eq!(recognise_llama3(&[], 64, 500_000.0), None);

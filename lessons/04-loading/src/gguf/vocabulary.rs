@@ -48,12 +48,7 @@ pub fn tokenizer_json(gguf: &Gguf) -> Result<Option<Value>> {
         "gpt2" => byte_level(gguf, &vocabulary)?,
         "llama" => sentence_piece(gguf, &tokens, &vocabulary)?,
         other => {
-            return Err(bad_key(
-                gguf,
-                "tokenizer.ggml.model",
-                "`gpt2` or `llama`",
-                other,
-            ));
+            return Err(bad_key(gguf, "tokenizer.ggml.model", "`gpt2` or `llama`", other));
         }
     };
     json["added_tokens"] = added;
@@ -81,12 +76,7 @@ fn added_tokens(gguf: &Gguf, tokens: &[&str], kinds: Option<&[f64]>) -> Result<V
     };
     if kinds.len() != tokens.len() {
         let found = kinds.len().to_string();
-        return Err(bad_key(
-            gguf,
-            "tokenizer.ggml.token_type",
-            "one kind a piece",
-            &found,
-        ));
+        return Err(bad_key(gguf, "tokenizer.ggml.token_type", "one kind a piece", &found));
     }
     let added = (tokens.iter().zip(kinds).enumerate())
         .filter(|(_, (_, kind))| **kind == CONTROL || **kind == USER_DEFINED)
@@ -117,12 +107,7 @@ fn byte_level(gguf: &Gguf, vocabulary: &HashMap<&str, usize>) -> Result<Value> {
     };
     let (file, bytes) = (gguf.file(), gguf.file_bytes());
     let Some(merges) = metadata.strings(file, bytes, "tokenizer.ggml.merges")? else {
-        return Err(bad_key(
-            gguf,
-            "tokenizer.ggml.merges",
-            "a list of strings",
-            "nothing",
-        ));
+        return Err(bad_key(gguf, "tokenizer.ggml.merges", "a list of strings", "nothing"));
     };
     let mut pairs = Vec::with_capacity(merges.len());
     for merge in merges {
@@ -151,11 +136,7 @@ fn byte_level(gguf: &Gguf, vocabulary: &HashMap<&str, usize>) -> Result<Value> {
 
 /// SentencePiece merges the pair whose piece has the highest score; as a list of merges that is: all splits of all pieces,
 /// best score first.
-fn sentence_piece(
-    gguf: &Gguf,
-    tokens: &[&str],
-    vocabulary: &HashMap<&str, usize>,
-) -> Result<Value> {
+fn sentence_piece(gguf: &Gguf, tokens: &[&str], vocabulary: &HashMap<&str, usize>) -> Result<Value> {
     let metadata = gguf.metadata();
     let (file, bytes) = (gguf.file(), gguf.file_bytes());
     let scores = metadata.numbers(file, bytes, "tokenizer.ggml.scores")?;
@@ -184,12 +165,8 @@ fn sentence_piece(
     // Stable, so that equal scores keep their order.
     merges.sort_by(|a, b| b.0.total_cmp(&a.0));
     let pairs: Vec<_> = merges.iter().map(|(_, a, b)| (a, b)).collect();
-    let unknown = metadata
-        .count("tokenizer.ggml.unknown_token_id")
-        .unwrap_or(0);
-    let adds_space = metadata
-        .flag("tokenizer.ggml.add_space_prefix")
-        .unwrap_or(true);
+    let unknown = metadata.count("tokenizer.ggml.unknown_token_id").unwrap_or(0);
+    let adds_space = metadata.flag("tokenizer.ggml.add_space_prefix").unwrap_or(true);
     let replace = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
     let mut decoders = vec![
         json!({"type": "Replace", "pattern": {"String": "▁"}, "content": " "}),

@@ -30,9 +30,7 @@ pub fn who_notices(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
             },
             Choice {
                 text: "The check for NaN",
-                answer_to_wrong: Some(
-                    "Only when the flip makes one: one bit of a fraction gives another good number.",
-                ),
+                answer_to_wrong: Some("Only when the flip makes one: one bit of a fraction gives another good number."),
             },
             Choice {
                 text: "Only the checksum",
@@ -60,17 +58,8 @@ pub fn who_notices(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
         by_values += usize::from(values.is_err());
         by_checksum += usize::from(checksum);
         let mark = |caught: bool| if caught { "refused" } else { "-" };
-        let after_header = if header.is_err() {
-            ""
-        } else {
-            mark(values.is_err())
-        };
-        table.row([
-            damage.name(),
-            mark(header.is_err()),
-            after_header,
-            mark(checksum),
-        ]);
+        let after_header = if header.is_err() { "" } else { mark(values.is_err()) };
+        table.row([damage.name(), mark(header.is_err()), after_header, mark(checksum)]);
         messages.extend(
             header
                 .err()
@@ -111,10 +100,7 @@ fn check_header(bytes: Vec<u8>) -> Result<Checkpoint, LoadError> {
 
 /// Reads every tensor, as a loader does.
 fn check_values(checkpoint: &Checkpoint) -> Result<(), LoadError> {
-    let names: Vec<String> = checkpoint
-        .stored()
-        .map(|entry| entry.name.clone())
-        .collect();
+    let names: Vec<String> = checkpoint.stored().map(|entry| entry.name.clone()).collect();
     let mut values = Vec::new();
     for name in names {
         checkpoint.read_f32(&name, &mut values)?;

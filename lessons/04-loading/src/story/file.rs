@@ -80,9 +80,7 @@ fn hex_row(story: &mut Story, bytes: &[u8], begin: usize, json_end: usize) {
     for (column, at) in (begin..begin + 16).enumerate() {
         let gap = if column == 8 { " " } else { "" };
         match bytes.get(at) {
-            Some(byte) => {
-                line += &format!("{gap}{} ", story.paint(tone(at), &format!("{byte:02x}")))
-            }
+            Some(byte) => line += &format!("{gap}{} ", story.paint(tone(at), &format!("{byte:02x}"))),
             None => line += &format!("{gap}   "),
         }
     }
@@ -141,14 +139,7 @@ fn weights_exercises(story: &mut Story, bytes: &[u8], header: &Header) {
     };
     let size = entry.dtype.block_bytes();
     let begin = header.data_begin + entry.begin;
-    let mut table = Table::new(&[
-        "byte",
-        "in the file",
-        "sign",
-        "exponent",
-        "fraction",
-        "value",
-    ]);
+    let mut table = Table::new(&["byte", "in the file", "sign", "exponent", "fraction", "value"]);
     let mut values = Vec::new();
     for index in 0..4 {
         let at = begin + index * size;
@@ -175,11 +166,7 @@ fn weights_exercises(story: &mut Story, bytes: &[u8], header: &Header) {
                 field(fraction_bits, exponent_bits),
                 w = exponent_bits as usize
             ),
-            format!(
-                "{:0w$b}",
-                field(0, fraction_bits),
-                w = fraction_bits as usize
-            ),
+            format!("{:0w$b}", field(0, fraction_bits), w = fraction_bits as usize),
             format!("{:+.6}", values[0]),
         ]);
     }
@@ -194,12 +181,7 @@ fn weights_exercises(story: &mut Story, bytes: &[u8], header: &Header) {
 }
 
 /// Step 2: three files describe one model.
-pub fn agreement(
-    story: &mut Story,
-    folder: &Path,
-    model: &ModelFolder,
-    ledger: &Ledger,
-) -> anyhow::Result<()> {
+pub fn agreement(story: &mut Story, folder: &Path, model: &ModelFolder, ledger: &Ledger) -> anyhow::Result<()> {
     story.step(
         "config.json, weights and tokenizer.json must be one model",
         "Each file may be right and the three may still belong to different models. Shapes follow from the config, so that they can be compared.",
@@ -230,18 +212,11 @@ pub fn agreement(
         shapes::HEAD,
         "",
         head,
-        if llama.tie_word_embeddings {
-            "tied"
-        } else {
-            "separate"
-        },
+        if llama.tie_word_embeddings { "tied" } else { "separate" },
     ]);
     story.table(&table);
     story.show("tensors, all as expected", model.weights.names().len());
-    let pieces = model
-        .tokenizer
-        .as_ref()
-        .map_or(0, |tokenizer| tokenizer.vocab_size());
+    let pieces = model.tokenizer.as_ref().map_or(0, |tokenizer| tokenizer.vocab_size());
     story.show_as(
         "vocabulary",
         pieces,
@@ -250,12 +225,7 @@ pub fn agreement(
             llama.vocab_size
         ),
     );
-    let eos: Vec<String> = model
-        .config
-        .eos_token_ids
-        .iter()
-        .map(|id| id.0.to_string())
-        .collect();
+    let eos: Vec<String> = model.config.eos_token_ids.iter().map(|id| id.0.to_string()).collect();
     story.show("end of text, ids", eos.join(", "));
     story.show_as(
         "heap while opening",

@@ -64,13 +64,7 @@ pub fn peaks(story: &mut Story, source: &str) -> anyhow::Result<()> {
         within: 1.05,
         because: "All of the f32 weights, and still all of the file, which is half as large.",
     });
-    let mut table = Table::new(&[
-        "file",
-        "plan",
-        "predicted",
-        "counted heap",
-        "resident (VmHWM)",
-    ]);
+    let mut table = Table::new(&["file", "plan", "predicted", "counted heap", "resident (VmHWM)"]);
     for dtype in [Dtype::F32, Dtype::BF16] {
         let folder = big_folder(source, dtype);
         let (stored, loaded) = sizes(&folder)?;
@@ -87,10 +81,7 @@ pub fn peaks(story: &mut Story, source: &str) -> anyhow::Result<()> {
                 &resident,
             ];
             table.row(row);
-            story.values(
-                &format!("{} {}", dtype.name(), plan.name()),
-                (predicted, &report),
-            );
+            story.values(&format!("{} {}", dtype.name(), plan.name()), (predicted, &report));
         }
     }
     story.table(&table);
@@ -104,8 +95,7 @@ pub fn peaks(story: &mut Story, source: &str) -> anyhow::Result<()> {
 /// Stored and loaded bytes of each tensor, in the order of loading. Headers and names are left out.
 fn sizes(folder: &Path) -> anyhow::Result<(Vec<u64>, Vec<u64>)> {
     let (_, checkpoint) = loading::folder::open_weights(folder, Access::Mapped)?;
-    let entries = (checkpoint.names().into_iter())
-        .filter_map(|name| Some(checkpoint.bytes(&name)?.0.clone()));
+    let entries = (checkpoint.names().into_iter()).filter_map(|name| Some(checkpoint.bytes(&name)?.0.clone()));
     Ok(entries
         .map(|entry| {
             let values: usize = entry.shape.iter().product();

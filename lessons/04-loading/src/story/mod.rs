@@ -54,14 +54,8 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
 /// Folder of the big file in one type, and whether it is there already.
 fn big_folder(source: &str, dtype: loading::Dtype) -> PathBuf {
     let name = source.replace([':', '/', '\\'], "-");
-    let name = format!(
-        "{}-{}",
-        name.trim_start_matches('-'),
-        dtype.name().to_lowercase()
-    );
-    lab::paths::workspace_root()
-        .join("target/course/models")
-        .join(name)
+    let name = format!("{}-{}", name.trim_start_matches('-'), dtype.name().to_lowercase());
+    lab::paths::workspace_root().join("target/course/models").join(name)
 }
 
 /// The model to time: what the reader asked for, if it is random or big enough, else random weights.

@@ -31,9 +31,7 @@ pub fn rounding(story: &mut Story) {
         options: &[
             Choice {
                 text: "1: the errors cancel",
-                answer_to_wrong: Some(
-                    "Cutting off always errs towards zero: nothing is there to cancel it.",
-                ),
+                answer_to_wrong: Some("Cutting off always errs towards zero: nothing is there to cancel it."),
             },
             Choice {
                 text: "about 0.9",
@@ -41,9 +39,7 @@ pub fn rounding(story: &mut Story) {
             },
             Choice {
                 text: "about 0.0001: each layer loses half",
-                answer_to_wrong: Some(
-                    "A step loses at most 1/128 of a value, in the mean about a third of a percent.",
-                ),
+                answer_to_wrong: Some("A step loses at most 1/128 of a value, in the mean about a third of a percent."),
             },
         ],
         answer: 1,
@@ -53,13 +49,8 @@ pub fn rounding(story: &mut Story) {
     let mut table = Table::new(&["layers", "cut off", "to nearest even"]);
     let mut recorded = BTreeMap::new();
     for layers in [1, 8, 30, 100] {
-        let [cut, rounded] =
-            [Rule::Truncate, Rule::NearestEven].map(|rule| mean_ratio(rule, layers, 20_000));
-        table.row([
-            layers.to_string(),
-            format!("{cut:.4}"),
-            format!("{rounded:.4}"),
-        ]);
+        let [cut, rounded] = [Rule::Truncate, Rule::NearestEven].map(|rule| mean_ratio(rule, layers, 20_000));
+        table.row([layers.to_string(), format!("{cut:.4}"), format!("{rounded:.4}")]);
         recorded.insert(layers, (cut, rounded));
     }
     story.table(&table);

@@ -155,11 +155,7 @@ fn run_race(
     };
     let mut race = Race::new("load", "From the file to the first token")
         .rounds(rounds)
-        .baseline(if cold {
-            "f32 eager cold"
-        } else {
-            "f32 eager warm"
-        })
+        .baseline(if cold { "f32 eager cold" } else { "f32 eager warm" })
         .check(|a: &f64, b: &f64| match (a / b - 1.0).abs() < 1e-3 {
             true => Ok(()),
             false => Err(format!("sum of squares {a} and {b}")),
@@ -170,15 +166,9 @@ fn run_race(
                 if !is_warm && !cold {
                     continue;
                 }
-                let case = Case {
-                    dtype,
-                    plan,
-                    is_warm,
-                };
+                let case = Case { dtype, plan, is_warm };
                 let (folder, pool, samples) = (&folders[&dtype], &pool, &samples);
-                race = race.entry_timed(&case.name(), None, move || {
-                    run_case(case, folder, pool, samples)
-                });
+                race = race.entry_timed(&case.name(), None, move || run_case(case, folder, pool, samples));
             }
         }
     }
@@ -208,10 +198,7 @@ fn run_case(case: Case, folder: &Path, pool: &Pool, samples: &RefCell<Samples>) 
 
 /// Median of one stage over the rounds, in milliseconds.
 fn median_ms(stages: &[Stages], stage: impl Fn(&Stages) -> Duration) -> f64 {
-    let ms: Vec<f64> = stages
-        .iter()
-        .map(|s| stage(s).as_secs_f64() * 1e3)
-        .collect();
+    let ms: Vec<f64> = stages.iter().map(|s| stage(s).as_secs_f64() * 1e3).collect();
     let Quartiles { median, .. } = quartiles(&ms);
     median
 }
@@ -236,9 +223,7 @@ fn chart(story: &mut Story, samples: &Samples, source: &str, bytes: u64) -> anyh
     let mut recorded = BTreeMap::new();
     for (case, stages) in samples {
         let names = Stages::default().named().map(|(name, _)| name);
-        let ms: Vec<f64> = (0..5)
-            .map(|at| median_ms(stages, |s| s.named()[at].1))
-            .collect();
+        let ms: Vec<f64> = (0..5).map(|at| median_ms(stages, |s| s.named()[at].1)).collect();
         let parts: Vec<(&str, f64)> = names.into_iter().zip(ms.iter().copied()).collect();
         chart = chart.stack(&case.name(), &parts);
         let next = median_ms(stages, |s| s.next_token);
@@ -261,41 +246,23 @@ fn chart(story: &mut Story, samples: &Samples, source: &str, bytes: u64) -> anyh
     Ok(())
 }
 
-fn claim(
-    story: &mut Story,
-    samples: &Samples,
-    result: &RaceResult,
-    file_ratio: f64,
-) -> anyhow::Result<()> {
+fn claim(story: &mut Story, samples: &Samples, result: &RaceResult, file_ratio: f64) -> anyhow::Result<()> {
     let load = |dtype, plan, is_warm| -> Option<f64> {
-        let stages = samples.get(&Case {
-            dtype,
-            plan,
-            is_warm,
-        })?;
+        let stages = samples.get(&Case { dtype, plan, is_warm })?;
         Some(median_ms(stages, Stages::load))
     };
     let is_warm = load(Dtype::F32, "eager", false).is_none();
-    let ratio = |plan| -> Option<f64> {
-        Some(load(Dtype::F32, plan, is_warm)? / load(Dtype::BF16, plan, is_warm)?)
-    };
+    let ratio = |plan| -> Option<f64> { Some(load(Dtype::F32, plan, is_warm)? / load(Dtype::BF16, plan, is_warm)?) };
     let eager = ratio("eager").context("the race has the eager cases")?;
     let packed = ratio("packed").context("the race has the packed cases")?;
     let state = if is_warm { "warm" } else { "cold" };
-    story.show_as(
-        "f32 / bf16, bytes of file",
-        file_ratio,
-        format!("{file_ratio:.2}"),
-    );
+    story.show_as("f32 / bf16, bytes of file", file_ratio, format!("{file_ratio:.2}"));
     story.show_as(
         "f32 / bf16, four stages",
         eager,
         format!("{eager:.2} eager {state}, {packed:.2} packed {state}"),
     );
-    let until_token = result.ratio(
-        &format!("f32 mapped {state}"),
-        &format!("f32 eager {state}"),
-    );
+    let until_token = result.ratio(&format!("f32 mapped {state}"), &format!("f32 eager {state}"));
     story.show_as(
         "eager / mapped, with token",
         until_token,
@@ -310,12 +277,7 @@ fn claim(
                 is_warm,
             })?;
             let (name, _) = (0..5)
-                .map(|at| {
-                    (
-                        Stages::default().named()[at].0,
-                        median_ms(stages, |s| s.named()[at].1),
-                    )
-                })
+                .map(|at| (Stages::default().named()[at].0, median_ms(stages, |s| s.named()[at].1)))
                 .max_by(|a, b| a.1.total_cmp(&b.1))?;
             Some(format!(
                 "{plan}: {}",

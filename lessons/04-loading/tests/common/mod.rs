@@ -58,9 +58,7 @@ pub fn open(folder: &Path) -> Result<loading::ModelFolder, loading::LoadError> {
 
 /// A GGUF fixture of this folder.
 pub fn gguf_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/gguf")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gguf").join(name)
 }
 
 /// The bytes of a GGUF file, built part by part: also one that is wrong.
@@ -92,16 +90,8 @@ impl GgufBytes {
     pub fn build(&self) -> Vec<u8> {
         let mut file = b"GGUF".to_vec();
         file.extend(self.version.to_le_bytes());
-        file.extend(
-            self.num_tensors
-                .unwrap_or(self.tensors.len() as u64)
-                .to_le_bytes(),
-        );
-        file.extend(
-            self.num_pairs
-                .unwrap_or(self.pairs.len() as u64)
-                .to_le_bytes(),
-        );
+        file.extend(self.num_tensors.unwrap_or(self.tensors.len() as u64).to_le_bytes());
+        file.extend(self.num_pairs.unwrap_or(self.pairs.len() as u64).to_le_bytes());
         for (key, value) in &self.pairs {
             file.extend(string(key));
             file.extend(value);
@@ -109,9 +99,7 @@ impl GgufBytes {
         for (name, sizes, kind, offset) in &self.tensors {
             file.extend(string(name));
             file.extend((sizes.len() as u32).to_le_bytes());
-            sizes
-                .iter()
-                .for_each(|size| file.extend(size.to_le_bytes()));
+            sizes.iter().for_each(|size| file.extend(size.to_le_bytes()));
             file.extend(kind.to_le_bytes());
             file.extend(offset.to_le_bytes());
         }

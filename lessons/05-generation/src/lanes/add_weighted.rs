@@ -120,15 +120,7 @@ fn add_weighted_plain(
     head_dim: usize,
     out: &mut [f32],
 ) {
-    let num_queries = check_add_weighted(
-        weights,
-        weight_stride,
-        values,
-        value_stride,
-        num_values,
-        head_dim,
-        out,
-    );
+    let num_queries = check_add_weighted(weights, weight_stride, values, value_stride, num_values, head_dim, out);
     for h in 0..num_queries {
         let out = &mut out[h * head_dim..][..head_dim];
         for j in 0..num_values {
@@ -234,21 +226,14 @@ mod x86 {
         #[target_feature(enable = "avx512f")]
         unsafe fn add<const HEADS: usize, const REGISTERS: usize>(&self) {
             let mask = |r: usize| {
-                if r + 1 == REGISTERS {
-                    self.last_lanes
-                } else {
-                    !0
-                }
+                if r + 1 == REGISTERS { self.last_lanes } else { !0 }
             };
             let mut acc = [[_mm512_setzero_ps(); REGISTERS]; HEADS];
             // SAFETY: see above; masked lanes are neither read nor written.
             unsafe {
                 for (h, acc) in acc.iter_mut().enumerate() {
                     for (r, acc) in acc.iter_mut().enumerate() {
-                        *acc = _mm512_maskz_loadu_ps(
-                            mask(r),
-                            self.out.add(h * self.head_dim + r * LANES),
-                        );
+                        *acc = _mm512_maskz_loadu_ps(mask(r), self.out.add(h * self.head_dim + r * LANES));
                     }
                 }
                 // Of an empty span even the first number need not exist.
@@ -271,11 +256,7 @@ mod x86 {
                 }
                 for (h, acc) in acc.iter().enumerate() {
                     for (r, acc) in acc.iter().enumerate() {
-                        _mm512_mask_storeu_ps(
-                            self.out.add(h * self.head_dim + r * LANES),
-                            mask(r),
-                            *acc,
-                        );
+                        _mm512_mask_storeu_ps(self.out.add(h * self.head_dim + r * LANES), mask(r), *acc);
                     }
                 }
             }

@@ -135,15 +135,7 @@ fn dots_plain(
     scores: &mut [f32],
     score_stride: usize,
 ) {
-    let num_queries = check_dots(
-        q,
-        head_dim,
-        keys,
-        key_stride,
-        num_keys,
-        scores,
-        score_stride,
-    );
+    let num_queries = check_dots(q, head_dim, keys, key_stride, num_keys, scores, score_stride);
     for j in 0..num_keys {
         let (k_chunks, k_rest) = keys[j * key_stride..][..head_dim].as_chunks::<LANES>();
         for h in 0..num_queries {
@@ -192,46 +184,10 @@ mod x86 {
             // SAFETY: all keys and all score places exist, as asserted.
             unsafe {
                 match head_dim {
-                    32 => dots_of_span::<2>(
-                        rows,
-                        32,
-                        keys,
-                        key_stride,
-                        span.len,
-                        scale,
-                        scores,
-                        score_stride,
-                    ),
-                    64 => dots_of_span::<4>(
-                        rows,
-                        64,
-                        keys,
-                        key_stride,
-                        span.len,
-                        scale,
-                        scores,
-                        score_stride,
-                    ),
-                    128 => dots_of_span::<8>(
-                        rows,
-                        128,
-                        keys,
-                        key_stride,
-                        span.len,
-                        scale,
-                        scores,
-                        score_stride,
-                    ),
-                    _ => dots_of_span::<0>(
-                        rows,
-                        head_dim,
-                        keys,
-                        key_stride,
-                        span.len,
-                        scale,
-                        scores,
-                        score_stride,
-                    ),
+                    32 => dots_of_span::<2>(rows, 32, keys, key_stride, span.len, scale, scores, score_stride),
+                    64 => dots_of_span::<4>(rows, 64, keys, key_stride, span.len, scale, scores, score_stride),
+                    128 => dots_of_span::<8>(rows, 128, keys, key_stride, span.len, scale, scores, score_stride),
+                    _ => dots_of_span::<0>(rows, head_dim, keys, key_stride, span.len, scale, scores, score_stride),
                 }
             }
         }
@@ -278,12 +234,7 @@ mod x86 {
     /// `count` keys of `q.len()` numbers stand `key_stride` apart from `keys` on, and `CHUNKS` is 0 or `q.len() / 16`.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    unsafe fn dots_of_16<const CHUNKS: usize>(
-        q: &[f32],
-        keys: *const f32,
-        key_stride: usize,
-        count: usize,
-    ) -> __m512 {
+    unsafe fn dots_of_16<const CHUNKS: usize>(q: &[f32], keys: *const f32, key_stride: usize, count: usize) -> __m512 {
         let chunks = if CHUNKS == 0 { q.len() / LANES } else { CHUNKS };
         let rest = if CHUNKS == 0 { q.len() % LANES } else { 0 };
         let mut acc = [_mm512_setzero_ps(); LANES];

@@ -20,23 +20,11 @@ pub fn exp(x: f32) -> f32 {
     let n = shifted - ROUND;
     let r = (-n).mul_add(LN2_LOW, (-n).mul_add(LN2_HIGH, x));
     let mut sum = 1.0 / 5040.0;
-    for coefficient in [
-        1.0 / 720.0,
-        1.0 / 120.0,
-        1.0 / 24.0,
-        1.0 / 6.0,
-        0.5,
-        1.0,
-        1.0,
-    ] {
+    for coefficient in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
         sum = r.mul_add(sum, coefficient);
     }
     let power_of_two = f32::from_bits((shifted.to_bits() << 23).wrapping_add(1.0f32.to_bits()));
-    if x < EXP_FLOOR {
-        0.0
-    } else {
-        sum * power_of_two
-    }
+    if x < EXP_FLOOR { 0.0 } else { sum * power_of_two }
 }
 
 #[cfg(test)]

@@ -66,9 +66,7 @@ mod sum_of_squares;
 #[cfg(test)]
 mod tests;
 
-pub use add_weighted::{
-    add_weighted, add_weighted_of_spans, add_weighted_of_spans_on, add_weighted_on,
-};
+pub use add_weighted::{add_weighted, add_weighted_of_spans, add_weighted_of_spans_on, add_weighted_on};
 pub use dots::{dots, dots_of_rows, dots_of_rows_on, dots_on};
 pub use exp::exp;
 pub use silu::{silu_times, silu_times_on};

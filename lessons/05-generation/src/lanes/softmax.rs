@@ -19,17 +19,10 @@ fn softmax_plain(scores: &mut [f32]) {
     let mut largest = [f32::NEG_INFINITY; LANES];
     for chunk in chunks {
         for l in 0..LANES {
-            largest[l] = if chunk[l] > largest[l] {
-                chunk[l]
-            } else {
-                largest[l]
-            };
+            largest[l] = if chunk[l] > largest[l] { chunk[l] } else { largest[l] };
         }
     }
-    let max = largest
-        .iter()
-        .chain(rest)
-        .fold(f32::NEG_INFINITY, |max, x| max.max(*x));
+    let max = largest.iter().chain(rest).fold(f32::NEG_INFINITY, |max, x| max.max(*x));
 
     let (chunks, rest) = scores.as_chunks_mut::<LANES>();
     let mut lanes = [0.0f32; LANES];

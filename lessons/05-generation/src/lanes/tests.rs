@@ -33,25 +33,13 @@ fn every_instruction_set_gives_the_same_bits_for_every_width_and_group() {
                     .into_iter()
                     .map(|isa| {
                         let mut scores = vec![0.0; num_queries * num_keys];
-                        dots_on(
-                            isa,
-                            &q,
-                            head_dim,
-                            &k,
-                            stride,
-                            num_keys,
-                            0.3,
-                            &mut scores,
-                            num_keys,
-                        );
+                        dots_on(isa, &q, head_dim, &k, stride, num_keys, 0.3, &mut scores, num_keys);
                         let raw = bits(&scores);
                         if num_keys > 0 {
                             scores.chunks_mut(num_keys).for_each(|s| softmax_on(isa, s));
                         }
                         let mut out = numbers(num_queries * head_dim, 4);
-                        add_weighted_on(
-                            isa, &scores, num_keys, &v, stride, num_keys, head_dim, &mut out,
-                        );
+                        add_weighted_on(isa, &scores, num_keys, &v, stride, num_keys, head_dim, &mut out);
                         (raw, bits(&scores), bits(&out))
                     })
                     .collect();
@@ -76,11 +64,7 @@ fn row_loops_give_the_same_bits_on_every_instruction_set() {
                 silu_times_on(isa, &wide, &b, &mut out);
                 let mut weights = wide.clone();
                 softmax_on(isa, &mut weights);
-                (
-                    sum_of_squares_on(isa, &a).to_bits(),
-                    bits(&out),
-                    bits(&weights),
-                )
+                (sum_of_squares_on(isa, &a).to_bits(), bits(&out), bits(&weights))
             })
             .collect();
         assert!(results.windows(2).all(|w| w[0] == w[1]), "length {len}");
@@ -95,20 +79,9 @@ fn positions_in_pieces_give_the_bits_of_all_at_once() {
     let v = numbers(num_keys * head_dim, 9);
     let whole = {
         let mut scores = vec![0.0; num_queries * num_keys];
-        dots(
-            &q,
-            head_dim,
-            &k,
-            head_dim,
-            num_keys,
-            1.0,
-            &mut scores,
-            num_keys,
-        );
+        dots(&q, head_dim, &k, head_dim, num_keys, 1.0, &mut scores, num_keys);
         let mut out = vec![0.0; num_queries * head_dim];
-        add_weighted(
-            &scores, num_keys, &v, head_dim, num_keys, head_dim, &mut out,
-        );
+        add_weighted(&scores, num_keys, &v, head_dim, num_keys, head_dim, &mut out);
         (bits(&scores), bits(&out))
     };
     for piece in [1, 4, 16, 20] {
@@ -148,29 +121,14 @@ fn positions_in_pieces_give_the_bits_of_all_at_once() {
 fn strides_that_wrap_around_are_refused() {
     let (q, keys) = (numbers(32, 1), numbers(64, 2));
     let mut scores = vec![0.0; 3];
-    dots(
-        &q,
-        32,
-        &keys,
-        1 << (usize::BITS - 1),
-        3,
-        1.0,
-        &mut scores,
-        3,
-    );
+    dots(&q, 32, &keys, 1 << (usize::BITS - 1), 3, 1.0, &mut scores, 3);
 }
 
 #[test]
 fn rows_together_over_spans_give_the_bits_of_each_alone() {
     for (head_dim, group_size) in [(17, 1), (32, 2), (48, 3), (64, 3), (64, 8), (128, 5)] {
         let (stride, num_keys, num_rows) = (head_dim + 1, 70, 4);
-        let spans = [
-            (0, 40, 16),
-            (16, 3, 5),
-            (21, 56, 14),
-            (35, 9, 0),
-            (35, 20, 20),
-        ];
+        let spans = [(0, 40, 16), (16, 3, 5), (21, 56, 14), (35, 9, 0), (35, 20, 20)];
         let spans = spans.map(|(first, at, len)| Span {
             first,
             start: at * stride,
@@ -190,28 +148,10 @@ fn rows_together_over_spans_give_the_bits_of_each_alone() {
             dots(q, head_dim, &k_in_order, stride, len, 0.3, scores, len);
         }
         let mut out_alone = numbers(q.len(), 4);
-        add_weighted(
-            &alone,
-            len,
-            &v_in_order,
-            stride,
-            len,
-            head_dim,
-            &mut out_alone,
-        );
+        add_weighted(&alone, len, &v_in_order, stride, len, head_dim, &mut out_alone);
         for isa in Isa::available() {
             let mut scores = vec![0.0; alone.len()];
-            dots_of_rows_on(
-                isa,
-                &rows,
-                head_dim,
-                &k,
-                stride,
-                &spans,
-                0.3,
-                &mut scores,
-                len,
-            );
+            dots_of_rows_on(isa, &rows, head_dim, &k, stride, &spans, 0.3, &mut scores, len);
             assert_eq!(bits(&scores), bits(&alone), "{isa:?}, {head_dim}");
             let mut out = numbers(q.len(), 4);
             add_weighted_of_spans_on(isa, &scores, len, &v, stride, &spans, head_dim, &mut out);

@@ -37,15 +37,11 @@ pub fn warm_up(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             &scene.pool.num_threads().to_string(),
         ]);
         let output = command.output().context("starting this program again")?;
-        runs.push(
-            serde_json::from_slice(&output.stdout)
-                .context("reading the times of a fresh process")?,
-        );
+        runs.push(serde_json::from_slice(&output.stdout).context("reading the times of a fresh process")?);
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let median =
-        |pass: usize| quartiles(&runs.iter().map(|run| run[pass]).collect::<Vec<_>>()).median;
+    let median = |pass: usize| quartiles(&runs.iter().map(|run| run[pass]).collect::<Vec<_>>()).median;
     let medians: Vec<f64> = (0..WARM_UP_PASSES).map(median).collect();
     let steady = quartiles(&medians[WARM_UP_PASSES / 2..]).median;
     let mut table = Table::new(&["pass", "ms", "times the steady one"]);
@@ -77,8 +73,8 @@ pub fn warm_up(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         verdict,
         note: &note,
     });
-    let mut chart = Chart::bars("warm-up", "The first passes of a fresh process")
-        .y_label("ms per pass, prefix of 12 tokens");
+    let mut chart =
+        Chart::bars("warm-up", "The first passes of a fresh process").y_label("ms per pass, prefix of 12 tokens");
     for (pass, ms) in medians.iter().enumerate() {
         chart = chart.bar(&(pass + 1).to_string(), *ms);
     }
@@ -97,9 +93,7 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let llama = scene.model.config.llama.clone();
     let lengths: Vec<usize> = LENGTHS
         .into_iter()
-        .filter(|len| {
-            *len <= llama.max_seq_len && Work::of_shape(&llama, *len).multiply_adds() < MOST_WORK
-        })
+        .filter(|len| *len <= llama.max_seq_len && Work::of_shape(&llama, *len).multiply_adds() < MOST_WORK)
         .collect();
     let (shortest, longest) = (lengths[0], lengths[lengths.len() - 1]);
     story.step(
@@ -117,20 +111,15 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let because = format!(
         "Every row of the prefix goes through every layer again: {linear} times the rows. Attention alone grows with the square, but it is {:.0} % of \
          the work at {longest} tokens.",
-        100.0 * count(longest).attention_multiply_adds as f64
-            / count(longest).multiply_adds() as f64
+        100.0 * count(longest).attention_multiply_adds as f64 / count(longest).multiply_adds() as f64
     );
     story.predict(Prediction {
         id: "work-of-length",
-        question: &format!(
-            "How much more work is one token after {longest} tokens than after {shortest}?"
-        ),
+        question: &format!("How much more work is one token after {longest} tokens than after {shortest}?"),
         options: &[
             Choice {
                 text: &texts[0],
-                answer_to_wrong: Some(
-                    "The model remembers nothing: the whole prefix is computed for every token.",
-                ),
+                answer_to_wrong: Some("The model remembers nothing: the whole prefix is computed for every token."),
             },
             Choice {
                 text: &texts[1],
@@ -138,9 +127,7 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
             },
             Choice {
                 text: &texts[2],
-                answer_to_wrong: Some(
-                    "Only attention is quadratic, and at these lengths it is the smaller part.",
-                ),
+                answer_to_wrong: Some("Only attention is quadratic, and at these lengths it is the smaller part."),
             },
         ],
         answer: 1,
@@ -152,9 +139,7 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     // One state for all entries: they run in turn, never at once.
     let state = RefCell::new(State::new(&model.config, longest));
     let pass = |len: usize| {
-        let done = model
-            .forward(&mut state.borrow_mut(), pool, &tokens[..len])
-            .map(|_| ());
+        let done = model.forward(&mut state.borrow_mut(), pool, &tokens[..len]).map(|_| ());
         done.expect("the tokens are inside the vocabulary and the context");
     };
     let mut race = Race::new("prefix-length", "One token after a prefix")
@@ -167,20 +152,13 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     }
     let result = story.race(race)?;
     let measured = result.line("whole prefix");
-    let floor = result
-        .entry("one row")
-        .map_or(f64::NAN, |entry| entry.median);
+    let floor = result.entry("one row").map_or(f64::NAN, |entry| entry.median);
     // The counted line is drawn in the time of the longest prefix: where it lies above the measurement the short ones are slower than their work.
     let (_, longest_ms) = *measured.last().context("a race with entries")?;
     let ms_per_work = longest_ms / count(longest).multiply_adds() as f64;
     let counted: Vec<(f64, f64)> = lengths
         .iter()
-        .map(|len| {
-            (
-                *len as f64,
-                count(*len).multiply_adds() as f64 * ms_per_work,
-            )
-        })
+        .map(|len| (*len as f64, count(*len).multiply_adds() as f64 * ms_per_work))
         .collect();
     let mut table = Table::new(&[
         "prefix",
@@ -214,9 +192,7 @@ pub fn length(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         true => {
             "A short prefix does less arithmetic for each weight that it reads, so it runs further from the machine's peak."
         }
-        false => {
-            "Time grows faster than work: a busy machine, or rows that no longer fit the cache."
-        }
+        false => "Time grows faster than work: a busy machine, or rows that no longer fit the cache.",
     };
     let note = format!(
         "A token after {longest} tokens takes {times:.1} times as long as one after {shortest}; the counted work grows {grows:.1} times. {why}"
@@ -275,13 +251,9 @@ pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     );
     let rows: Vec<usize> = ROOFLINE_ROWS
         .into_iter()
-        .filter(|rows| {
-            *rows <= llama.max_seq_len && Work::of_shape(&llama, *rows).multiply_adds() < MOST_WORK
-        })
+        .filter(|rows| *rows <= llama.max_seq_len && Work::of_shape(&llama, *rows).multiply_adds() < MOST_WORK)
         .collect();
-    let tokens = scene
-        .model
-        .made_up_tokens(0, rows.iter().copied().max().unwrap_or(1));
+    let tokens = scene.model.made_up_tokens(0, rows.iter().copied().max().unwrap_or(1));
     let mut state = State::new(&scene.model.config, tokens.len());
     let mut table = Table::new(&[
         "rows",

@@ -53,33 +53,18 @@ pub fn layer(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         let cells = rows.iter().map(|row| numbers(part(row)));
         table.row([name.to_owned(), shape].into_iter().chain(cells));
     };
-    let (hidden, heads, kv_heads, head_dim) = (
-        llama.hidden_size,
-        llama.num_heads,
-        llama.num_kv_heads,
-        llama.head_dim,
-    );
+    let (hidden, heads, kv_heads, head_dim) = (llama.hidden_size, llama.num_heads, llama.num_kv_heads, llama.head_dim);
     add("embedding", format!("{hidden}"), |row| &row.embedding);
     add("RMSNorm", format!("{hidden}"), |row| &row.normed);
     add("q", format!("{heads}x{head_dim}"), |row| &row.q);
-    add("q, turned", format!("{heads}x{head_dim}"), |row| {
-        &row.q_turned
-    });
-    add("k, turned", format!("{kv_heads}x{head_dim}"), |row| {
-        &row.k_turned
-    });
+    add("q, turned", format!("{heads}x{head_dim}"), |row| &row.q_turned);
+    add("k, turned", format!("{kv_heads}x{head_dim}"), |row| &row.k_turned);
     add("v", format!("{kv_heads}x{head_dim}"), |row| &row.v);
     add("scores", "seen".into(), |row| &row.scores);
     add("weights", "seen".into(), |row| &row.weights);
-    add("gathered", format!("{heads}x{head_dim}"), |row| {
-        &row.attended
-    });
-    add("x + attention", format!("{hidden}"), |row| {
-        &row.after_attention
-    });
-    add("SwiGLU", format!("{}", llama.intermediate_size), |row| {
-        &row.gated
-    });
+    add("gathered", format!("{heads}x{head_dim}"), |row| &row.attended);
+    add("x + attention", format!("{hidden}"), |row| &row.after_attention);
+    add("SwiGLU", format!("{}", llama.intermediate_size), |row| &row.gated);
     add("x + SwiGLU", format!("{hidden}"), |row| &row.after_layer);
     story.table(&table);
     let first = |part: fn(&RowWalk) -> &[f32]| -> Vec<Vec<f32>> {
@@ -91,9 +76,7 @@ pub fn layer(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     story.values("after_layer", first(|row| &row.after_layer));
     story.values(
         "weights_head_0",
-        rows.iter()
-            .map(|row| row.weights.clone())
-            .collect::<Vec<_>>(),
+        rows.iter().map(|row| row.weights.clone()).collect::<Vec<_>>(),
     );
     story.say(
         "Read the scores (those of head 0): the first token sees one position, the second two, the third three. Nobody sees the future, and that is \
@@ -114,9 +97,7 @@ pub fn layer(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         answer: 1,
         because: "Only the last row says what comes next.",
     });
-    let logits = scene
-        .model
-        .forward(&mut scene.state, &scene.pool, &tokens)?;
+    let logits = scene.model.forward(&mut scene.state, &scene.pool, &tokens)?;
     let best = most_likely(logits, 3);
     let said: Vec<String> = best
         .iter()

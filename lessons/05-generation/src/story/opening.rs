@@ -31,9 +31,7 @@ struct Line {
 pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let prompt: String = match &scene.model.tokenizer {
         Some(tokenizer) => tokenizer.decode(&scene.prompt),
-        None => {
-            "(twelve made-up tokens: this model has no tokenizer, so you see token numbers)".into()
-        }
+        None => "(twelve made-up tokens: this model has no tokenizer, so you see token numbers)".into(),
     };
     story.say("");
     story.say_as(Tone::Dim, &prompt);
@@ -48,9 +46,7 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let mut text = tokenizer.map(TextStream::continuing);
     // The first passes of a process are slower (a later step shows it); the bars are to show the length alone.
     for _ in 0..3 {
-        scene
-            .model
-            .forward(&mut scene.state, &scene.pool, &scene.prompt)?;
+        scene.model.forward(&mut scene.state, &scene.pool, &scene.prompt)?;
     }
     let mut last = Instant::now();
     let generation = scene.model.generate(
@@ -69,11 +65,7 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
                 story.print("   ");
             }
             // A line does not begin with the blank between two words.
-            let piece = if line.tokens == 0 {
-                piece.trim_start()
-            } else {
-                &piece
-            };
+            let piece = if line.tokens == 0 { piece.trim_start() } else { &piece };
             story.print(piece);
             line.text.push_str(piece);
             line.tokens += 1;
@@ -128,17 +120,13 @@ fn record(story: &mut Story, scene: &mut Scene, generation: &Generation, token_m
     story.values("finish_reason", generation.finish_reason);
     story.values("token_ms", token_ms);
     // What follows counts what was computed, the step that found the end included.
-    scene.new_tokens =
-        generation.tokens.len() + usize::from(generation.finish_reason == FinishReason::Stop);
+    scene.new_tokens = generation.tokens.len() + usize::from(generation.finish_reason == FinishReason::Stop);
 }
 
 /// How many rows was that? The lesson's one number.
 pub fn rows(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let (prompt, new) = (scene.prompt.len() as u64, scene.new_tokens as u64);
-    story.step(
-        "Count the rows",
-        "A row is one token on its way through all layers.",
-    );
+    story.step("Count the rows", "A row is one token on its way through all layers.");
     let naive = rows_of_naive_loop(prompt, new);
     let distinct = prompt + new.saturating_sub(1);
     let texts = [new.to_string(), distinct.to_string(), naive.to_string()];
@@ -170,10 +158,7 @@ pub fn rows(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.show_as(
         "computed again",
         naive - distinct,
-        format!(
-            "{:.0} %",
-            100.0 * (naive - distinct) as f64 / naive.max(1) as f64
-        ),
+        format!("{:.0} %", 100.0 * (naive - distinct) as f64 / naive.max(1) as f64),
     );
     Ok(())
 }
@@ -235,24 +220,15 @@ fn walk(story: &mut Story, scene: &mut Scene, mut tokens: Vec<TokenId>) -> anyho
     const CHOSEN: usize = 16;
     const OTHER: usize = 14;
     let mut steps: Vec<Vec<Candidate>> = Vec::new();
-    story.print(format!(
-        "\n   {}{}\n",
-        term::pad("chosen", CHOSEN),
-        "the next four"
-    ));
+    story.print(format!("\n   {}{}\n", term::pad("chosen", CHOSEN), "the next four"));
     for _ in 0..WALK {
-        let logits = scene
-            .model
-            .forward(&mut scene.state, &scene.pool, &tokens)?;
+        let logits = scene.model.forward(&mut scene.state, &scene.pool, &tokens)?;
         let best = most_likely(logits, SHOWN);
         let Some(chosen) = best.first().copied() else {
             break;
         };
         let shown = |c: &Candidate| format!("{} {}", scene.piece(c.token), share(c.probability));
-        let others: String = best[1..]
-            .iter()
-            .map(|c| term::pad(&shown(c), OTHER) + " ")
-            .collect();
+        let others: String = best[1..].iter().map(|c| term::pad(&shown(c), OTHER) + " ").collect();
         let row = format!(
             "   {}{}\n",
             story.paint(Tone::Strong, &term::pad(&shown(&chosen), CHOSEN)),

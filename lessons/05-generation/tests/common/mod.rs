@@ -47,10 +47,7 @@ pub fn forward_all_rows<L: Linear>(
     let mut state = State::new(config, tokens.len());
     let mut logits = vec![0.0; tokens.len() * vocab_size];
     forward_all(config, weights, &mut state, pool, tokens, &mut logits).unwrap();
-    logits
-        .chunks_exact(vocab_size)
-        .map(<[f32]>::to_vec)
-        .collect()
+    logits.chunks_exact(vocab_size).map(<[f32]>::to_vec).collect()
 }
 
 /// A model with one row of one matrix set to zero.

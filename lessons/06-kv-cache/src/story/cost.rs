@@ -48,18 +48,9 @@ pub fn tokens(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
 
     let rows = |new: usize| {
         let (p, n) = (prompt.len() as u64, new as u64);
-        (
-            generation::limits::rows_of_naive_loop(p, n),
-            rows_of_cached_loop(p, n),
-        )
+        (generation::limits::rows_of_naive_loop(p, n), rows_of_cached_loop(p, n))
     };
-    let mut table = Table::new(&[
-        "new tokens",
-        "rows, naive",
-        "rows, cached",
-        "fewer",
-        "faster",
-    ]);
+    let mut table = Table::new(&["new tokens", "rows, naive", "rows, cached", "fewer", "faster"]);
     let mut gains = Vec::new();
     for new in &lengths {
         let (all, once) = rows(*new);
@@ -80,9 +71,7 @@ pub fn tokens(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
 
     let by_rows = |new: &usize| {
         let (all, once) = rows(*new);
-        let ms = result
-            .entry_at(CACHED, *new as f64)
-            .map_or(f64::NAN, |e| e.median);
+        let ms = result.entry_at(CACHED, *new as f64).map_or(f64::NAN, |e| e.median);
         (*new as f64, ms * all as f64 / once as f64)
     };
     let chart = Chart::lines("tokens", "A cached token costs what one row costs")
@@ -92,29 +81,19 @@ pub fn tokens(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         .series(NAIVE, result.line(NAIVE))
         .series(CACHED, result.line(CACHED))
         .series(GROWING, result.line(GROWING))
-        .dashed(
-            "naive, if time followed rows",
-            lengths.iter().map(by_rows).collect(),
-        );
+        .dashed("naive, if time followed rows", lengths.iter().map(by_rows).collect());
     story.chart(&chart)?;
     Ok(())
 }
 
-fn race(
-    story: &mut Story,
-    scene: &Scene,
-    prompt: &[TokenId],
-    lengths: &[usize],
-) -> anyhow::Result<RaceResult> {
+fn race(story: &mut Story, scene: &Scene, prompt: &[TokenId], lengths: &[usize]) -> anyhow::Result<RaceResult> {
     let (model, pool) = (&scene.model, &scene.pool);
     let llama = &model.config.llama;
     // One state and one cache for all entries: they run in turn, never at once.
     let state = RefCell::new(State::new(&model.config, 0));
     let longest = prompt.len() + lengths.iter().max().copied().unwrap_or(0);
     let cache = RefCell::new(ContiguousCache::new(llama, longest));
-    let mut race = Race::new("tokens", "One token of an answer")
-        .unit("ms")
-        .rounds(3);
+    let mut race = Race::new("tokens", "One token of an answer").unit("ms").rounds(3);
     for new in lengths {
         let x = Some(*new as f64);
         race = race
@@ -131,12 +110,10 @@ fn race(
                 growing(model, state, &mut grown, pool, prompt, *new).expect(FITS)
             });
     }
-    let race = race
-        .baseline(NAIVE)
-        .check(|naive, other| match naive == other {
-            true => Ok(()),
-            false => Err("other tokens".to_owned()),
-        });
+    let race = race.baseline(NAIVE).check(|naive, other| match naive == other {
+        true => Ok(()),
+        false => Err("other tokens".to_owned()),
+    });
     story.race(race)
 }
 
@@ -150,11 +127,7 @@ fn bounds(story: &mut Story, scene: &Scene, mean_rows: usize) -> anyhow::Result<
     };
     let mut table = Table::new(&["a step of", "rows", "multiply-adds a byte", "waits for"]);
     for (name, work, rows) in [
-        (
-            NAIVE,
-            Work::of_forward(llama, weights, mean_rows),
-            mean_rows,
-        ),
+        (NAIVE, Work::of_forward(llama, weights, mean_rows), mean_rows),
         (
             CACHED,
             Work {
@@ -200,10 +173,7 @@ fn claim(story: &mut Story, gains: &[(usize, f64)]) {
         (false, false) if faster < 2.0 => Verdict::NotHere,
         _ => Verdict::Partly,
     };
-    let list: Vec<String> = gains
-        .iter()
-        .map(|(new, times)| format!("{new}: {times:.1}"))
-        .collect();
+    let list: Vec<String> = gains.iter().map(|(new, times)| format!("{new}: {times:.1}")).collect();
     let note = format!(
         "Times faster by new tokens: {}. {} The claimed figure comes from a GPU, where each step also pays for starting its kernels, and which has \
          more arithmetic for each byte it reads: useless rows are cheaper there.",

@@ -64,8 +64,7 @@ pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let row: Vec<f32> = (0..width).map(|i| (i as f32 * 0.37).sin()).collect();
     let keeping = Keeping { config, row };
     let longest = POSITIONS[POSITIONS.len() - 1];
-    let mut caches =
-        CacheOrder::ALL.map(|order| ContiguousCache::with_order(&keeping.config, longest, order));
+    let mut caches = CacheOrder::ALL.map(|order| ContiguousCache::with_order(&keeping.config, longest, order));
     let mut counts: Vec<Counted> = Vec::new();
     for (cache, name) in caches.iter_mut().zip(PREALLOCATED) {
         counts.push(count(name, &mut || keeping.preallocated(cache, longest)));
@@ -87,9 +86,7 @@ pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.values("counted", &counts);
 
     let caches = caches.map(RefCell::new);
-    let mut race = Race::new("concat", "Keeping one position")
-        .unit("µs")
-        .rounds(5);
+    let mut race = Race::new("concat", "Keeping one position").unit("µs").rounds(5);
     for positions in POSITIONS {
         let (x, keeping) = (Some(positions as f64), &keeping);
         let each = move |run: &dyn Fn()| {
@@ -103,9 +100,7 @@ pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             });
         }
         for (growth, name) in GROWING {
-            race = race.entry_timed(name, x, move || {
-                each(&|| keeping.growing(growth, positions))
-            });
+            race = race.entry_timed(name, x, move || each(&|| keeping.growing(growth, positions)));
         }
     }
     let result = story.race(race.baseline(PREALLOCATED[1]))?;
@@ -113,12 +108,7 @@ pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "In [heads, positions, head_dim] a row goes to as many places as it has key heads, so keeping it takes a little longer. A later step shows \
          what that order is good for. Doubling is quick here and keeps up to twice the memory; where memory is the limit, and it will be, that decides.",
     );
-    claim(
-        story,
-        &counts,
-        result.ratio(PREALLOCATED[1], CONCATENATED),
-        longest,
-    );
+    claim(story, &counts, result.ratio(PREALLOCATED[1], CONCATENATED), longest);
     let chart = Chart::from_race(&result)
         .x_label("positions kept, one after the other")
         .y_label("µs a position, all layers (logarithmic)")
@@ -151,9 +141,7 @@ fn predict(story: &mut Story, counts: &[Counted], longest: usize) {
     let times = counts
         .iter()
         .find(|counted| counted.name == CONCATENATED)
-        .map_or(f64::NAN, |counted| {
-            counted.copied as f64 / counted.kept as f64
-        });
+        .map_or(f64::NAN, |counted| counted.copied as f64 / counted.kept as f64);
     let texts = [
         "as much as is kept: each position once".to_owned(),
         format!("{times:.0} times as much"),
@@ -176,8 +164,7 @@ fn claim(story: &mut Story, counts: &[Counted], slower: f64, longest: usize) {
     let [by_position, by_head, doubling, concatenated] = counts else {
         return;
     };
-    let moves =
-        concatenated.copied > 10 * concatenated.kept && concatenated.allocations >= longest as u64;
+    let moves = concatenated.copied > 10 * concatenated.kept && concatenated.allocations >= longest as u64;
     let prepared = [by_position, by_head];
     let still = prepared.iter().all(|c| c.copied == 0 && c.allocations == 0);
     let verdict = match (moves, still) {

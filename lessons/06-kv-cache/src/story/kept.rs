@@ -49,23 +49,13 @@ pub fn parts(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         2 * kv,
         format!("{} numbers in each of {} layers", 2 * kv, llama.num_layers),
     );
-    let token = kv_bytes(
-        llama.num_layers,
-        llama.num_kv_heads,
-        llama.head_dim,
-        1,
-        1,
-        4,
-    );
+    let token = kv_bytes(llama.num_layers, llama.num_kv_heads, llama.head_dim, 1, 1, 4);
     story.show_as("a token leaves behind", token, number::bytes(token));
     story.say("");
     story.say("A chunk is any number of new rows: a prompt, a part of one, one token. Row i of a chunk sees what is cached and the chunk up to itself. Here 4 positions are cached and 3 rows come:");
     story.say("");
     for row in 0..3 {
-        let RowPlace {
-            position,
-            context_len,
-        } = kv_cache::offset::row_place(4, row);
+        let RowPlace { position, context_len } = kv_cache::offset::row_place(4, row);
         let cells: Vec<&str> = (0..7)
             .map(|j| match j {
                 j if j >= context_len => "·",
@@ -96,22 +86,15 @@ pub fn ledger(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let places: Vec<usize> = places.collect();
     let text = text_of(scene, places.iter().max().map_or(1, |at| at + 1));
     let mut cache = ContiguousCache::new(&llama, text.len());
-    let mut table = Table::new(&[
-        "tokens before",
-        "lesson 05",
-        "projections",
-        "attention",
-        "bytes kept",
-    ]);
+    let mut table = Table::new(&["tokens before", "lesson 05", "projections", "attention", "bytes kept"]);
     let mut projections = Vec::new();
     for at in places {
         let (config, weights) = (&scene.model.config, &scene.model.weights);
         let (state, pool) = (&mut scene.state, &scene.pool);
         let new = &text[cache.len()..at];
         forward(config, weights, state, &mut cache, pool, new)?;
-        let (done, step) = ledger::measure(|| {
-            forward(config, weights, state, &mut cache, pool, &text[at..at + 1]).map(|_| ())
-        });
+        let (done, step) =
+            ledger::measure(|| forward(config, weights, state, &mut cache, pool, &text[at..at + 1]).map(|_| ()));
         done?;
         cache.truncate(at)?;
         let attention = of_chunk(&llama, at, 1).attention_multiply_adds;
@@ -173,14 +156,7 @@ pub fn memory(story: &mut Story, scene: &Scene) {
         .flat_map(|layer| cache.layer(layer))
         .map(<[f32]>::len)
         .sum();
-    let formula = kv_bytes(
-        llama.num_layers,
-        llama.num_kv_heads,
-        llama.head_dim,
-        64,
-        1,
-        4,
-    );
+    let formula = kv_bytes(llama.num_layers, llama.num_kv_heads, llama.head_dim, 64, 1, 4);
     let llama_7b = kv_bytes(32, 32, 128, 2048, 1, 2);
     let verdict = match (llama_7b == 1 << 30, 4 * numbers as u64 == formula) {
         (true, true) => Verdict::Holds,

@@ -38,18 +38,12 @@ pub fn stream(story: &mut Story, scene: &mut Scene) -> anyhow::Result<Naive> {
     let mut bars = Bars::new(model, full_bar);
     let mut token_seconds = Vec::new();
     let mut last = Instant::now();
-    let generation = model.generate(
-        &mut scene.state,
-        pool,
-        &scene.prompt,
-        scene.new_tokens,
-        &mut |token| {
-            let seconds = last.elapsed().as_secs_f64();
-            token_seconds.push(seconds);
-            bars.token(story, token, seconds);
-            last = Instant::now();
-        },
-    )?;
+    let generation = model.generate(&mut scene.state, pool, &scene.prompt, scene.new_tokens, &mut |token| {
+        let seconds = last.elapsed().as_secs_f64();
+        token_seconds.push(seconds);
+        bars.token(story, token, seconds);
+        last = Instant::now();
+    })?;
     bars.end_line(story);
     story.say_as(Tone::Dim, "Bars: time for one token, mean of a line.");
     story.values("prompt_tokens", generation.prompt_tokens);
@@ -69,10 +63,7 @@ fn in_ms(seconds: &[f64]) -> Vec<f64> {
 
 /// Two questions on earlier lessons: what the next steps stand on.
 pub fn recall(story: &mut Story) {
-    story.step(
-        "Two questions on earlier lessons",
-        "What follows stands on these two.",
-    );
+    story.step("Two questions on earlier lessons", "What follows stands on these two.");
     story.predict(Prediction {
         id: "recall-rows",
         question: "Lesson 02: a matrix of weights multiplies 8 rows at once instead of one row. What does that cost?",
@@ -212,9 +203,6 @@ fn stream_cached(story: &mut Story, scene: &mut Scene, naive: &Naive) -> anyhow:
     story.say_as(Tone::Dim, "The same tokens, the same scale.");
     story.values("cached_token_ms", in_ms(&token_seconds));
     story.values("ttft_ms", timed.timings.ttft.map(|t| t.as_secs_f64() * 1e3));
-    story.values(
-        "tpot_ms",
-        timed.timings.tpot().map(|t| t.as_secs_f64() * 1e3),
-    );
+    story.values("tpot_ms", timed.timings.tpot().map(|t| t.as_secs_f64() * 1e3));
     Ok(token_seconds)
 }

@@ -60,12 +60,7 @@ pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let faster = result.ratio(names[1], names[0]);
     let gains: Vec<String> = CONTEXTS
         .iter()
-        .map(|context| {
-            format!(
-                "{context}: {:.2}",
-                result.ratio_at(names[1], names[0], *context as f64)
-            )
-        })
+        .map(|context| format!("{context}: {:.2}", result.ratio_at(names[1], names[0], *context as f64)))
         .collect();
     story.values("times_as_fast", faster);
     // What is claimed is counted: the second order reads a head in one run. That it pays, too, is measured, above the noise.
@@ -136,14 +131,7 @@ fn race_orders(story: &mut Story, pool: &Pool, config: &LlamaConfig) -> anyhow::
                 for layer in 0..config.num_layers {
                     let view = |_, kv_head| cache.view(layer, kv_head, context);
                     let mut scores = scores.borrow_mut();
-                    attend_rows(
-                        pool,
-                        config,
-                        &chunk[..width],
-                        &view,
-                        &mut scores,
-                        &mut attended,
-                    );
+                    attend_rows(pool, config, &chunk[..width], &view, &mut scores, &mut attended);
                 }
                 attended
             });

@@ -30,28 +30,17 @@ pub fn run_out(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         FinishReason::Length => "length: as many tokens as asked for",
         FinishReason::Stop => "stop: the model ended its text",
     };
-    story.show_as(
-        "room for",
-        cache.capacity(),
-        format!("{} positions", cache.capacity()),
-    );
+    story.show_as("room for", cache.capacity(), format!("{} positions", cache.capacity()));
     story.show("tokens that came", cut.tokens.len());
     story.show_as("ended by", cut.finish_reason, reason);
-    let same = cut
-        .tokens
-        .iter()
-        .zip(&scene.answer)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let same = cut.tokens.iter().zip(&scene.answer).take_while(|(a, b)| a == b).count();
     let told: Vec<String> = cut.tokens.iter().map(|token| scene.piece(*token)).collect();
     story.say_as(Tone::Dim, told.join(" "));
     let compared = cut.tokens.len().min(scene.answer.len());
     if compared > 0 {
         story.say(match same == compared {
             true => "The same tokens as in the opening, up to the cut.",
-            false => {
-                "These are not the tokens of the opening: the cut changed what came before it."
-            }
+            false => "These are not the tokens of the opening: the cut changed what came before it.",
         });
     }
     if cut.tokens.len() == ROOM + 1 {
@@ -59,14 +48,7 @@ pub fn run_out(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     }
     let one_more = text_of(scene, 1);
     let (config, weights) = (&scene.model.config, &scene.model.weights);
-    let refused = forward(
-        config,
-        weights,
-        &mut scene.state,
-        &mut cache,
-        &scene.pool,
-        &one_more,
-    );
+    let refused = forward(config, weights, &mut scene.state, &mut cache, &scene.pool, &one_more);
     if let Err(error) = refused {
         story.show("a pass that goes on", error.to_string());
     }
@@ -106,20 +88,11 @@ fn fixed_length(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let expect = "the tokens are inside the vocabulary and the context";
     {
         let (mut state, mut cache) = (state.borrow_mut(), cache.borrow_mut());
-        forward(
-            config,
-            weights,
-            &mut state,
-            &mut cache,
-            pool,
-            &text[..CONTEXT],
-        )?;
+        forward(config, weights, &mut state, &mut cache, pool, &text[..CONTEXT])?;
     }
     let step = |use_mask: bool| {
         let (mut state, mut cache) = (state.borrow_mut(), cache.borrow_mut());
-        cache
-            .truncate(CONTEXT)
-            .expect("the prompt was cached first");
+        cache.truncate(CONTEXT).expect("the prompt was cached first");
         let new = &text[CONTEXT..];
         let logits = match use_mask {
             true => masked::forward(config, weights, &mut state, &mut cache, pool, new),
@@ -146,10 +119,7 @@ fn fixed_length(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.show_as(
         "attention, counted",
         all / seen,
-        format!(
-            "{:.1} times as many multiply-adds",
-            all as f64 / seen as f64
-        ),
+        format!("{:.1} times as many multiply-adds", all as f64 / seen as f64),
     );
     let slower = result.ratio("cut off at the context", "masked to the whole length");
     story.show_as(

@@ -22,10 +22,7 @@ fn limits(model: &Model, new_tokens: usize) -> Limits {
 /// Time for one of the tokens that came, and the tokens.
 type Outcome = (Vec<TokenId>, Duration);
 
-fn timed(
-    new_tokens: usize,
-    run: impl FnOnce() -> Result<Vec<TokenId>, CacheError>,
-) -> Result<Outcome, CacheError> {
+fn timed(new_tokens: usize, run: impl FnOnce() -> Result<Vec<TokenId>, CacheError>) -> Result<Outcome, CacheError> {
     let started = Instant::now();
     let tokens = run()?;
     Ok((tokens, started.elapsed() / new_tokens.max(1) as u32))
@@ -41,9 +38,8 @@ pub fn naive(
 ) -> Result<Outcome, CacheError> {
     let limits = limits(model, new_tokens);
     timed(new_tokens, || {
-        let mut next = |tokens: &[TokenId]| -> Result<TokenId, GenerateError> {
-            greedy(model.forward(state, pool, tokens)?)
-        };
+        let mut next =
+            |tokens: &[TokenId]| -> Result<TokenId, GenerateError> { greedy(model.forward(state, pool, tokens)?) };
         let generation = generation::generate::generate(prompt, &limits, &mut next, &mut |_| {})?;
         Ok(generation.tokens)
     })

@@ -58,12 +58,10 @@ pub fn views(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         race = race.entry(name, None, move || pass(context, context + 1, showing));
     }
     story.table(&table);
-    let race = race
-        .baseline(SHOWINGS[0].1)
-        .check(|index, other| match index == other {
-            true => Ok(()),
-            false => Err("other logits".to_owned()),
-        });
+    let race = race.baseline(SHOWINGS[0].1).check(|index, other| match index == other {
+        true => Ok(()),
+        false => Err("other logits".to_owned()),
+    });
     let result = story.race(race)?;
     let slower = |name: &str| 100.0 * (result.ratio(SHOWINGS[0].1, name) - 1.0);
     let (objects, copies) = (slower(SHOWINGS[1].1), slower(SHOWINGS[2].1));
@@ -78,9 +76,7 @@ pub fn views(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         true => format!(
             "An object for each head, layer and step changes a token by {objects:.1} %, less than the rounds spread ({noise:.1} %)"
         ),
-        false => format!(
-            "With an object for each head, layer and step a token takes {objects:.1} % longer"
-        ),
+        false => format!("With an object for each head, layer and step a token takes {objects:.1} % longer"),
     };
     let note = format!(
         "{found}; with a dense copy it takes {copies:.1} % longer. A Rust view that borrows two slices allocates nothing and has no interpreter around \

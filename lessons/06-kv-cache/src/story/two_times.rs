@@ -25,14 +25,11 @@ pub fn two_times(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         "A reader waits for the first token (TTFT), and then for each of the others (TPOT).",
     );
     let llama = scene.model.config.llama.clone();
-    let fits = |len: &usize| {
-        len + 1 < llama.max_seq_len && Work::of_shape(&llama, *len).multiply_adds() < MOST_WORK / 8
-    };
+    let fits =
+        |len: &usize| len + 1 < llama.max_seq_len && Work::of_shape(&llama, *len).multiply_adds() < MOST_WORK / 8;
     let lengths: Vec<usize> = PROMPTS.into_iter().filter(fits).collect();
     let longest = lengths.last().copied().context("a prompt that fits")?;
-    let question = format!(
-        "A prompt of {longest} tokens. How much faster does the cache make the first token?"
-    );
+    let question = format!("A prompt of {longest} tokens. How much faster does the cache make the first token?");
     let prediction = Prediction {
         id: "first-token",
         question: &question,
@@ -63,11 +60,7 @@ pub fn two_times(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let next = race_next(story, scene, &lengths)?;
     for (what, result) in [("the first token", &first), ("each further one", &next)] {
         let times = result.ratio(CACHED, NAIVE);
-        story.show_as(
-            what,
-            times,
-            format!("{times:.2} times as fast after {longest} tokens"),
-        );
+        story.show_as(what, times, format!("{times:.2} times as fast after {longest} tokens"));
     }
     let chart = Chart::lines("two-times", "The cache helps every token but the first")
         .x_label("tokens of the prompt")
@@ -84,9 +77,7 @@ pub fn two_times(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
 /// TTFT: one pass over the whole prompt, an empty cache against none.
 fn race_first(story: &mut Story, scene: &Scene, lengths: &[usize]) -> anyhow::Result<RaceResult> {
     let passes = Passes::new(scene, lengths);
-    let mut race = Race::new("first-token", "The first token")
-        .unit("ms")
-        .rounds(5);
+    let mut race = Race::new("first-token", "The first token").unit("ms").rounds(5);
     for len in lengths {
         let (x, passes) = (Some(*len as f64), &passes);
         race = race
@@ -99,9 +90,7 @@ fn race_first(story: &mut Story, scene: &Scene, lengths: &[usize]) -> anyhow::Re
 /// TPOT: one token more, all computed again against one row after what is cached.
 fn race_next(story: &mut Story, scene: &Scene, lengths: &[usize]) -> anyhow::Result<RaceResult> {
     let passes = Passes::new(scene, lengths);
-    let mut race = Race::new("next-token", "The token after it")
-        .unit("ms")
-        .rounds(5);
+    let mut race = Race::new("next-token", "The token after it").unit("ms").rounds(5);
     for len in lengths {
         let (x, passes) = (Some(*len as f64), &passes);
         race = race

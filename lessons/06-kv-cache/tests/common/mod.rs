@@ -41,9 +41,7 @@ pub fn golden(path: &std::path::Path) -> Golden {
 /// Tokens all over the vocabulary.
 pub fn tokens(model: &Model, len: usize) -> Vec<TokenId> {
     let vocab_size = model.config.llama.vocab_size;
-    (0..len)
-        .map(|i| TokenId(((i * 97 + 13) % vocab_size) as u32))
-        .collect()
+    (0..len).map(|i| TokenId(((i * 97 + 13) % vocab_size) as u32)).collect()
 }
 
 /// The rows of a matrix of logits.
@@ -58,8 +56,7 @@ pub fn lesson05(model: &Model, pool: &Pool, tokens: &[TokenId]) -> Vec<Vec<f32>>
     let mut state = State::new(&model.config, tokens.len());
     let mut logits = vec![0.0; tokens.len() * model.config.llama.vocab_size];
     let (config, weights) = (&model.config, &model.weights);
-    generation::forward::forward_all(config, weights, &mut state, pool, tokens, &mut logits)
-        .unwrap();
+    generation::forward::forward_all(config, weights, &mut state, pool, tokens, &mut logits).unwrap();
     rows(model, &logits)
 }
 
@@ -79,16 +76,7 @@ pub fn in_chunks(
     for chunk in chunks {
         let mut logits = vec![0.0; chunk.len() * config.llama.vocab_size];
         let chunk = &tokens[chunk.clone()];
-        forward_all(
-            config,
-            weights,
-            &mut state,
-            &mut cache,
-            pool,
-            chunk,
-            &mut logits,
-        )
-        .unwrap();
+        forward_all(config, weights, &mut state, &mut cache, pool, chunk, &mut logits).unwrap();
         all.extend(rows(model, &logits));
     }
     assert_eq!(cache.len(), tokens.len());
@@ -107,12 +95,7 @@ pub fn chunks(lengths: &[usize]) -> Vec<Range<usize>> {
 }
 
 /// Logits of the last row after these chunks.
-pub fn last_row(
-    model: &Model,
-    pool: &Pool,
-    cache: &mut ContiguousCache,
-    chunks: &[&[TokenId]],
-) -> Vec<f32> {
+pub fn last_row(model: &Model, pool: &Pool, cache: &mut ContiguousCache, chunks: &[&[TokenId]]) -> Vec<f32> {
     let mut state = State::new(&model.config, 0);
     let mut last = Vec::new();
     for chunk in chunks {

@@ -34,15 +34,7 @@ pub fn one_batch(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let mut last_token = [0.0; ASKED.len()];
     let (model, pool, state) = (&scene.model, &scene.pool, &mut scene.state);
     let on_token = &mut |row: usize, _| last_token[row] = begun.elapsed().as_secs_f64() * 1e3;
-    let run = generate_batch(
-        model,
-        state,
-        pool,
-        &slices,
-        &ASKED,
-        Pad::default(),
-        on_token,
-    )?;
+    let run = generate_batch(model, state, pool, &slices, &ASKED, Pad::default(), on_token)?;
     let end = begun.elapsed().as_secs_f64() * 1e3;
     let mut table = Table::new(&[
         "asked for",
@@ -55,11 +47,7 @@ pub fn one_batch(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         let done = run.done_at[row];
         let columns = |steps: u64| (steps as usize * BAR).div_ceil(run.steps.max(1) as usize);
         let own = columns(done);
-        let bar = format!(
-            "{}{}",
-            "█".repeat(own),
-            "░".repeat(columns(run.steps) - own)
-        );
+        let bar = format!("{}{}", "█".repeat(own), "░".repeat(columns(run.steps) - own));
         table.row([
             asked.to_string(),
             done.to_string(),
@@ -98,10 +86,7 @@ fn kinds() -> [(&'static str, Lengths); 3] {
     [
         ("all 64", Lengths::equal(64, 64)),
         ("70 % 32, 30 % 192", Lengths::mix()),
-        (
-            "exponential, mean 64",
-            Lengths::exponential(64, 64.0, 100_000),
-        ),
+        ("exponential, mean 64", Lengths::exponential(64, 64.0, 100_000)),
     ]
 }
 
@@ -154,13 +139,7 @@ pub fn many(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         answer: 1,
         because: "1 + 1/2 + 1/3 + … + 1/8 = 2.7. So long the batch computes, while its mean row is done after 1.",
     });
-    let mut table = Table::new(&[
-        "answers",
-        "longest / mean",
-        "useful rows",
-        "short stay: P50",
-        "P99",
-    ]);
+    let mut table = Table::new(&["answers", "longest / mean", "useful rows", "short stay: P50", "P99"]);
     let mut chart = Chart::lines("longest", "The longest of a batch decides for all")
         .x_label("rows in the batch")
         .y_label("longest answer of a batch, times the mean")

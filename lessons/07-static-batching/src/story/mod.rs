@@ -98,10 +98,7 @@ fn beginnings(model: &Model, own: Option<&str>) -> anyhow::Result<Vec<Vec<TokenI
         texts[0] = own;
     }
     match model.tokenizer {
-        Some(_) => texts
-            .iter()
-            .map(|text| Ok(model.encode_prompt(text)?))
-            .collect(),
+        Some(_) => texts.iter().map(|text| Ok(model.encode_prompt(text)?)).collect(),
         None => Ok([12, 2, 8, 6, 3, 5, 7, 4]
             .iter()
             .enumerate()

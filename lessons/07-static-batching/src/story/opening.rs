@@ -53,10 +53,7 @@ pub fn eight(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     };
     let mut lines: Vec<Line<'_>> = scene.prompts.iter().map(begin).collect();
     if tokenizer.is_none() {
-        story.say_as(
-            Tone::Dim,
-            "This model has no tokenizer, so you see token numbers.",
-        );
+        story.say_as(Tone::Dim, "This model has no tokenizer, so you see token numbers.");
     }
     let prompts: Vec<&[TokenId]> = scene.prompts.iter().map(Vec::as_slice).collect();
     let max = vec![scene.new_tokens; prompts.len()];

@@ -66,10 +66,7 @@ fn show(story: &mut Story, scene: &Scene, batch: &PaddedBatch, side: Padding) {
                 None => "░".to_owned(),
             }
         };
-        let head = [
-            format!("row {row}"),
-            format!("{}, {}", span.start, span.len),
-        ];
+        let head = [format!("row {row}"), format!("{}, {}", span.start, span.len)];
         table.row(head.into_iter().chain((0..columns).map(cell)));
     }
     story.table(&table);
@@ -100,15 +97,7 @@ pub fn alone(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let in_turn = || -> Vec<Generation> {
         let (state, cache) = &mut *single.borrow_mut();
         let one = |prompt: &&[TokenId]| {
-            let timed = kv_cache::session::generate(
-                model,
-                state,
-                cache,
-                pool,
-                prompt,
-                new_tokens,
-                &mut |_| {},
-            );
+            let timed = kv_cache::session::generate(model, state, cache, pool, prompt, new_tokens, &mut |_| {});
             timed.expect("the beginnings are short").generation
         };
         slices.iter().map(one).collect()

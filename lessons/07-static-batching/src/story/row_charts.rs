@@ -20,18 +20,12 @@ pub fn charts(story: &mut Story, all: &[Steps]) -> anyhow::Result<()> {
         times = times.series(&steps.name, steps.line(|rows, _| steps.times(rows)));
         let rate = |rows: usize, ms: f64| 1e3 * rows as f64 / ms;
         rates = rates
-            .series(
-                &steps.name,
-                steps.line(|rows, _| rate(rows, steps.ms(rows))),
-            )
+            .series(&steps.name, steps.line(|rows, _| rate(rows, steps.ms(rows))))
             .dashed(
                 &format!("{}: limit by bytes and multiply-adds", steps.name),
                 steps.line(|rows, index| rate(rows, steps.limit_ms(index))),
             )
-            .rule(
-                &format!("{}: lesson 06, one row", steps.name),
-                rate(1, steps.alone()),
-            );
+            .rule(&format!("{}: lesson 06, one row", steps.name), rate(1, steps.alone()));
     }
     let large = &all[0];
     times = times
@@ -39,10 +33,7 @@ pub fn charts(story: &mut Story, all: &[Steps]) -> anyhow::Result<()> {
             &format!("{}: limit by bytes and multiply-adds", large.name),
             large.line(|_, index| large.limit_ms(index) / large.alone()),
         )
-        .dashed(
-            "each row in a step of its own",
-            large.line(|rows, _| rows as f64),
-        )
+        .dashed("each row in a step of its own", large.line(|rows, _| rows as f64))
         .rule("lesson 06: one row", 1.0);
     story.chart(&times)?;
     story.chart(&rates)?;

@@ -44,9 +44,20 @@ pub fn shares(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         id: "useful-share",
         question: "Every prompt is padded to 512. Which share of the computed cells holds a token?",
         options: &[
-            Choice { text: "about 84 %", answer_to_wrong: Some("That is the share of the padding.") },
-            Choice { text: "about half", answer_to_wrong: Some("It would be so if lengths were spread evenly up to 512. Most prompts are far shorter.") },
-            Choice { text: &right, answer_to_wrong: None },
+            Choice {
+                text: "about 84 %",
+                answer_to_wrong: Some("That is the share of the padding."),
+            },
+            Choice {
+                text: "about half",
+                answer_to_wrong: Some(
+                    "It would be so if lengths were spread evenly up to 512. Most prompts are far shorter.",
+                ),
+            },
+            Choice {
+                text: &right,
+                answer_to_wrong: None,
+            },
         ],
         answer: 2,
         because: "Mean over maximum: 80 of 512.",
@@ -61,23 +72,16 @@ pub fn shares(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         ("the maximum, 512", Rule::Global(MAX)),
         ("the batch's longest", Rule::Own),
         ("the bucket's border", Rule::Buckets(PERCENTS.to_vec())),
-        (
-            "bucket and batch's longest",
-            Rule::BucketsOwn(PERCENTS.to_vec()),
-        ),
+        ("bucket and batch's longest", Rule::BucketsOwn(PERCENTS.to_vec())),
     ]
     .map(|(name, rule)| (name, cells(&lengths, BATCH, &rule)));
     let recovered = |cells: &Cells| 1.0 - cells.padding() as f64 / global.padding() as f64;
-    let mut table = Table::new(&[
-        "padded to",
-        "cells",
-        "with a token",
-        "useful",
-        "waste recovered",
-    ]);
+    let mut table = Table::new(&["padded to", "cells", "with a token", "useful", "waste recovered"]);
     let mut chart = Chart::bars("useful-share", "Cells that hold a token, by padding rule")
         .y_label("useful share, %, more is better")
-        .note("4096 prompts, mean 80 tokens, at most 512; batches of 8 in order of arrival; buckets cut at P50, P80, P95");
+        .note(
+            "4096 prompts, mean 80 tokens, at most 512; batches of 8 in order of arrival; buckets cut at P50, P80, P95",
+        );
     for (name, cells) in &rules {
         table.row([
             (*name).to_owned(),
@@ -109,7 +113,9 @@ fn claims(story: &mut Story, mean: f64, rules: &[Cells; 4], recovered: impl Fn(&
             share if share < 30.0 => Verdict::Partly,
             _ => Verdict::NotHere,
         },
-        note: &format!("Counted: mean {mean:.1} over 512. It follows from the two numbers alone, whatever the lengths in between."),
+        note: &format!(
+            "Counted: mean {mean:.1} over 512. It follows from the two numbers alone, whatever the lengths in between."
+        ),
     });
     let (of_own, of_buckets) = (100.0 * recovered(own), 100.0 * recovered(buckets));
     let worse = of_own.min(of_buckets);
@@ -198,10 +204,7 @@ pub fn masked(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     };
     let [wide, narrow] = batches;
     let (wide, narrow) = (wide?, narrow?);
-    let (wide_name, narrow_name) = (
-        format!("padded to {widest}"),
-        format!("padded to {longest}"),
-    );
+    let (wide_name, narrow_name) = (format!("padded to {widest}"), format!("padded to {longest}"));
     let race = Race::new("padded-prefill", "First pass over eight prompts")
         .unit("ms")
         .rounds(3)

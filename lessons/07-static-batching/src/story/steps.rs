@@ -48,21 +48,14 @@ impl Steps {
     /// The first of the timed batch sizes at which arithmetic takes longer than reading.
     pub fn turn(&self) -> String {
         let bound = |work: &Work| self.limits.shortest(work).1;
-        let turn = self
-            .work
-            .iter()
-            .position(|work| bound(work) == Bound::Arithmetic);
-        turn.map_or("more than 64".to_owned(), |index| {
-            BATCHES[index].to_string()
-        })
+        let turn = self.work.iter().position(|work| bound(work) == Bound::Arithmetic);
+        turn.map_or("more than 64".to_owned(), |index| BATCHES[index].to_string())
     }
 
     /// A line over the batch size, from each size and its index.
     pub fn line(&self, y: impl Fn(usize, usize) -> f64) -> Vec<(f64, f64)> {
         let points = BATCHES.iter().enumerate();
-        points
-            .map(|(index, rows)| (*rows as f64, y(*rows, index)))
-            .collect()
+        points.map(|(index, rows)| (*rows as f64, y(*rows, index))).collect()
     }
 }
 
@@ -80,9 +73,7 @@ pub fn measure(story: &mut Story, model: &Model, pool: &Pool) -> anyhow::Result<
     .baseline(ALONE);
     race = race.entry(ALONE, Some(1.0), || bench.borrow_mut().step_of_lesson_06());
     for (batch, rows) in batches.iter().zip(BATCHES) {
-        race = race.entry(TOGETHER, Some(rows as f64), || {
-            bench.borrow_mut().step(batch)
-        });
+        race = race.entry(TOGETHER, Some(rows as f64), || bench.borrow_mut().step(batch));
     }
     let bar = story.progress(race.num_calls() as u64, race.title());
     let mut clock = lab::race::WallClock::default();

@@ -51,10 +51,7 @@ pub struct Met {
 impl Met {
     /// From what became of each request.
     pub fn of(served: &[Served]) -> Met {
-        let ms: Vec<f64> = served
-            .iter()
-            .map(|s| s.latency().as_secs_f64() * 1e3)
-            .collect();
+        let ms: Vec<f64> = served.iter().map(|s| s.latency().as_secs_f64() * 1e3).collect();
         let at = |percent| percentile(&ms, percent).unwrap_or(f64::NAN);
         let end = served.iter().map(|s| s.finished).max().unwrap_or_default();
         let begin = served.first().map(|s| s.arrived).unwrap_or_default();

@@ -85,13 +85,9 @@ pub fn wait(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
 fn price(story: &mut Story, scene: &Scene) -> anyhow::Result<RaceResult> {
     let (model, pool) = (&scene.model, &scene.pool);
     let state = RefCell::new(BatchState::new(&model.config));
-    let prompts: Vec<Vec<TokenId>> = (0..MOST)
-        .map(|salt| made_up_tokens(model, PROMPT, salt))
-        .collect();
+    let prompts: Vec<Vec<TokenId>> = (0..MOST).map(|salt| made_up_tokens(model, PROMPT, salt)).collect();
     let slices: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
-    let mut race = Race::new("requests", "Requests in one batch")
-        .unit("ms")
-        .rounds(5);
+    let mut race = Race::new("requests", "Requests in one batch").unit("ms").rounds(5);
     for size in 1..=MOST {
         let (state, prompts) = (&state, &slices[..size]);
         let name = if size == 1 { "alone" } else { "together" };
@@ -106,20 +102,10 @@ fn price(story: &mut Story, scene: &Scene) -> anyhow::Result<RaceResult> {
 }
 
 fn costs_of(race: &RaceResult) -> Costs {
-    race.entries
-        .iter()
-        .map(|entry| entry.median / 1e3)
-        .collect()
+    race.entries.iter().map(|entry| entry.median / 1e3).collect()
 }
 
-const HEADER: [&str; 6] = [
-    "load",
-    "policy",
-    "requests/s",
-    "P50 ms",
-    "P99 ms",
-    "rows a batch",
-];
+const HEADER: [&str; 6] = ["load", "policy", "requests/s", "P50 ms", "P99 ms", "rows a batch"];
 
 fn row(table: &mut Table, load: f64, policy: &Policy, met: &Met) {
     table.row([
@@ -226,13 +212,7 @@ fn real(
 }
 
 /// Median latency over the load: lines from the virtual clock, points from the machine's.
-fn chart(
-    story: &mut Story,
-    policies: &[Policy],
-    costs: &Costs,
-    seed: u64,
-    measured: &Measured,
-) -> anyhow::Result<()> {
+fn chart(story: &mut Story, policies: &[Policy], costs: &Costs, seed: u64, measured: &Measured) -> anyhow::Result<()> {
     let mut chart = Chart::lines("wait", "What a wait costs, and when it brings nothing")
         .x_label("offered load; 1: what one at a time can serve")
         .y_label("median latency, ms")

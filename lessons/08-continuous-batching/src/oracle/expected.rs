@@ -27,9 +27,8 @@ impl Expected {
         let mut hidden = token.0;
         for (layer, known) in self.hidden.iter_mut().enumerate() {
             known.push(hidden);
-            let heads = (0..NUM_KV_HEADS).flat_map(|kv_head| {
-                (0..self.max_seq_len).map(move |asked| (kv_head, asked.min(position)))
-            });
+            let heads = (0..NUM_KV_HEADS)
+                .flat_map(|kv_head| (0..self.max_seq_len).map(move |asked| (kv_head, asked.min(position))));
             let read = heads.flat_map(|(kv_head, j)| value(known[j], j, layer, kv_head));
             hidden = mix(hidden, read);
         }
@@ -41,11 +40,7 @@ impl Expected {
 ///
 /// # Panics
 /// If the prompt is empty.
-pub fn answer(
-    prompt: &[TokenId],
-    max_new_tokens: usize,
-    limits: &EngineLimits,
-) -> (Vec<TokenId>, FinishReason) {
+pub fn answer(prompt: &[TokenId], max_new_tokens: usize, limits: &EngineLimits) -> (Vec<TokenId>, FinishReason) {
     let max_new_tokens = max_new_tokens.min(limits.max_new_tokens);
     let mut request = Request::new(SeqId(0), prompt, max_new_tokens, limits.max_seq_len);
     if let Some(reason) = request.exhausted(limits.max_seq_len) {

@@ -137,11 +137,7 @@ impl<C: KvCache> Runner<C> for Oracle {
                 &mut self.scores,
                 &mut self.attended,
             );
-            for (hidden, read) in self
-                .hidden
-                .iter_mut()
-                .zip(self.attended.chunks_exact(width))
-            {
+            for (hidden, read) in self.hidden.iter_mut().zip(self.attended.chunks_exact(width)) {
                 *hidden = mix(*hidden, read.iter().copied());
             }
         }
@@ -186,9 +182,7 @@ fn value(hidden: u32, position: usize, layer: usize, kv_head: usize) -> [f32; HE
 /// What a row knows after it has read: 24 bits that depend on every bit and on the order of what it knew and read. (FNV-1a over words.)
 fn mix(hidden: u32, read: impl Iterator<Item = f32>) -> u32 {
     let start = (0xcbf2_9ce4_8422_2325 ^ u64::from(hidden)).wrapping_mul(0x100_0000_01b3);
-    let step = |hash: u64, read: f32| {
-        (hash ^ u64::from(read.to_bits()) ^ hash >> 29).wrapping_mul(0x100_0000_01b3)
-    };
+    let step = |hash: u64, read: f32| (hash ^ u64::from(read.to_bits()) ^ hash >> 29).wrapping_mul(0x100_0000_01b3);
     (read.fold(start, step) >> 40) as u32
 }
 

@@ -126,8 +126,7 @@ impl<M: Memory + KvCache> Played for Engine<Interrupted<Oracle>, M> {
     }
 
     fn submit(&mut self, _step: u64, planned: &Planned) -> SeqId {
-        Engine::submit(self, &planned.prompt, planned.max_new_tokens)
-            .expect("the plan asks for what can be answered")
+        Engine::submit(self, &planned.prompt, planned.max_new_tokens).expect("the plan asks for what can be answered")
     }
 
     fn cancel(&mut self, id: SeqId) -> bool {
@@ -170,18 +169,10 @@ impl<M: Memory + KvCache> Played for Engine<Interrupted<Oracle>, M> {
 ///
 /// # Panics
 /// When one of these does not hold: that is the point.
-pub fn play<E: Played>(
-    engine: &mut E,
-    plan: &[Planned],
-    after_step: &mut dyn FnMut(&mut E::Memory),
-) {
+pub fn play<E: Played>(engine: &mut E, plan: &[Planned], after_step: &mut dyn FnMut(&mut E::Memory)) {
     engine.prepare();
     let mut seen = vec![Seen::default(); plan.len()];
-    let latest = plan
-        .iter()
-        .map(|planned| planned.arrives)
-        .max()
-        .unwrap_or(0);
+    let latest = plan.iter().map(|planned| planned.arrives).max().unwrap_or(0);
     let most = latest + engine.most_steps(plan);
     let mut step = 0;
     while step <= latest || !engine.is_idle() {

@@ -28,9 +28,7 @@ pub fn caught<T>(play: impl FnOnce() -> T) -> Result<T, String> {
 pub fn in_quarters<const N: usize>(quarter: impl Fn(u8) -> [u64; N] + Sync) -> [u64; N] {
     std::thread::scope(|scope| {
         let quarter = &quarter;
-        let running: Vec<_> = (1..=4)
-            .map(|number| scope.spawn(move || quarter(number)))
-            .collect();
+        let running: Vec<_> = (1..=4).map(|number| scope.spawn(move || quarter(number))).collect();
         let mut totals = [0; N];
         for one in running {
             let counts = one.join().unwrap_or_else(|panic| resume_unwind(panic));

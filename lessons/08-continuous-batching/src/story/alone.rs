@@ -28,12 +28,7 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     let jobs = jobs(
         scene,
-        &arrivals(
-            scene.seed.wrapping_add(100),
-            REQUESTS,
-            &three_kinds(),
-            &Pace::AtOnce,
-        ),
+        &arrivals(scene.seed.wrapping_add(100), REQUESTS, &three_kinds(), &Pace::AtOnce),
     );
     let ended = together(scene, &jobs)?;
     let mut equal = 0;
@@ -117,10 +112,7 @@ fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, Ended
         Delivery::Taken
     })?;
     engine.check_invariants();
-    anyhow::ensure!(
-        engine.memory.num_holders() == 0,
-        "somebody still holds a slot"
-    );
+    anyhow::ensure!(engine.memory.num_holders() == 0, "somebody still holds a slot");
     anyhow::ensure!(
         ended.len() == jobs.len(),
         "{} of {} requests ended",
@@ -155,10 +147,7 @@ fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
     let mut engine = scene.engine(2, 64);
     let max_seq_len = engine.limits.max_seq_len;
     let (mut edges, mut refused): (Vec<Edge>, Vec<String>) = (Vec::new(), Vec::new());
-    for (what, len) in [
-        ("an empty prompt", 0),
-        ("a prompt over the limit", max_seq_len + 1),
-    ] {
+    for (what, len) in [("an empty prompt", 0), ("a prompt over the limit", max_seq_len + 1)] {
         let answer = engine.submit(&scene.model.made_up_tokens(0, len), 4);
         edges.push((
             what,
@@ -178,11 +167,7 @@ fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
     })?;
     for (what, id, expected) in [
         ("no new tokens", nothing, FinishReason::Length),
-        (
-            "a prompt that fills the context",
-            full,
-            FinishReason::Context,
-        ),
+        ("a prompt that fills the context", full, FinishReason::Context),
     ] {
         let is_right = ended.get(&id) == Some(&(Vec::new(), expected));
         let found = ended

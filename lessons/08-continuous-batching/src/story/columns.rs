@@ -54,11 +54,7 @@ impl Columns {
             .collect();
         let lines = wrapped.iter().map(|(_, lines)| lines.len()).max();
         for line in 0..lines.unwrap_or(0) {
-            let label = if line == 0 {
-                step.to_string()
-            } else {
-                String::new()
-            };
+            let label = if line == 0 { step.to_string() } else { String::new() };
             let cells: Vec<String> = (0..self.columns.len())
                 .map(|slot| {
                     let new = wrapped.iter().find(|(at, _)| *at == slot);
@@ -79,9 +75,7 @@ impl Columns {
     /// A line of the beginning of one who joins.
     fn beginning(&self, story: &Story, lines: &[String], line: usize) -> String {
         let mark = if line == 0 { "▸" } else { " " };
-        let text = lines
-            .get(line)
-            .map_or(String::new(), |text| format!("{mark} {text}"));
+        let text = lines.get(line).map_or(String::new(), |text| format!("{mark} {text}"));
         story.paint(Tone::Accent, &term::pad(&text, self.width))
     }
 
@@ -100,11 +94,7 @@ impl Columns {
         let text = &mut self.columns[slot].text;
         let piece = piece.replace('\n', "↵");
         // A line does not begin with the blank between two words.
-        text.push_str(if text.is_empty() {
-            piece.trim_start()
-        } else {
-            &piece
-        });
+        text.push_str(if text.is_empty() { piece.trim_start() } else { &piece });
     }
 
     /// A text leaves its slot.

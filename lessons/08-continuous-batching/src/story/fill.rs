@@ -21,10 +21,7 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
     let mut engine = scene.engine(SLOTS, longest(&mix.jobs));
     engine.start_trace();
     run_continuous(&mut engine, &mix.jobs)?;
-    let lengths = mix
-        .jobs
-        .iter()
-        .map(|job| (job.prompt.len(), job.new_tokens));
+    let lengths = mix.jobs.iter().map(|job| (job.prompt.len(), job.new_tokens));
     let plan = static_steps(lengths, SLOTS);
     let schedules = [
         (
@@ -39,10 +36,7 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
     let mut chart = Chart::lines("fill", "Who moves in each step")
         .x_label("step")
         .y_label("requests that move")
-        .note(&format!(
-            "{} requests, 6 : 3 : 1, batch {SLOTS}",
-            mix.jobs.len()
-        ))
+        .note(&format!("{} requests, 6 : 3 : 1, batch {SLOTS}", mix.jobs.len()))
         .y_range(0.0, SLOTS as f64 + 0.5);
     for (name, running) in &schedules {
         let mean = running.iter().sum::<usize>() as f64 / running.len().max(1) as f64;
@@ -59,10 +53,7 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
     }
     story.values(
         "running",
-        schedules
-            .iter()
-            .map(|(_, running)| running)
-            .collect::<Vec<_>>(),
+        schedules.iter().map(|(_, running)| running).collect::<Vec<_>>(),
     );
     timeline::bars(story, &schedules);
     let context = scene.model.config.llama.max_seq_len;
@@ -90,12 +81,7 @@ fn share_of_slots(trace: &[StepTrace], capacity: usize) -> f64 {
 fn stairs(running: &[usize]) -> Vec<(f64, f64)> {
     let steps = running.iter().enumerate();
     let mut points: Vec<(f64, f64)> = steps
-        .flat_map(|(step, running)| {
-            [
-                (step as f64, *running as f64),
-                (step as f64 + 1.0, *running as f64),
-            ]
-        })
+        .flat_map(|(step, running)| [(step as f64, *running as f64), (step as f64 + 1.0, *running as f64)])
         .collect();
     points.push((running.len() as f64, 0.0));
     points

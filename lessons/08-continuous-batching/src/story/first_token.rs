@@ -21,10 +21,7 @@ pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Resu
     let names = [STATIC, CONTINUOUS, ALONE];
     let race = race_of(("first-token", title), &names, rounds, Times::ttft);
     story.race_result(&race);
-    let median = |name: &str, percent: f64| {
-        race.entry_at(name, percent)
-            .map_or(f64::NAN, |entry| entry.median)
-    };
+    let median = |name: &str, percent: f64| race.entry_at(name, percent).map_or(f64::NAN, |entry| entry.median);
     let alone = median(ALONE, 50.0);
     let added = |percent: f64| median(CONTINUOUS, percent) - alone;
     let (usual, tail) = (added(50.0), added(99.0));
@@ -50,10 +47,7 @@ pub fn added(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Resu
     let chart = [50.0, 99.0].into_iter().fold(
         Chart::bars("first-token", "The first token of short requests")
             .y_label("ms from arrival to first token")
-            .note(&format!(
-                "prompt of {} tokens, model {}",
-                SHORT.0, scene.model.name
-            )),
+            .note(&format!("prompt of {} tokens, model {}", SHORT.0, scene.model.name)),
         |chart, percent| {
             let parts = [
                 ("static batches (07)", median(STATIC, percent)),

@@ -95,12 +95,7 @@ pub fn counted(story: &mut Story, scene: &Scene, mixes: &[Mix]) {
     for slots in [5, SLOTS, 32] {
         gains.push((
             slots,
-            row(
-                "exponential, mean 40",
-                &exponential,
-                slots,
-                Some(harmonic(slots)),
-            ),
+            row("exponential, mean 40", &exponential, slots, Some(harmonic(slots))),
         ));
     }
     row("equal", &Lengths::equal(16, 40), SLOTS, Some(1.0));

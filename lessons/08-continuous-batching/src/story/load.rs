@@ -52,20 +52,12 @@ pub fn mixes(scene: &Scene) -> Vec<Mix> {
             max: 96,
         },
     };
-    let batches = if scene.model.is_large() {
-        BATCHES.1
-    } else {
-        BATCHES.0
-    };
+    let batches = if scene.model.is_large() { BATCHES.1 } else { BATCHES.0 };
     let count = batches * SLOTS;
     [
         ("equal, short", "equal", Lengths::equal(16, 8)),
         ("6 : 3 : 1", "mix", three_kinds()),
-        (
-            "exponential",
-            "exponential",
-            Lengths::exponential(16, 24.0, 192),
-        ),
+        ("exponential", "exponential", Lengths::exponential(16, 24.0, 192)),
         ("conversation", "conversation", conversation),
     ]
     .into_iter()

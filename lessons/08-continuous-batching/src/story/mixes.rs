@@ -27,20 +27,8 @@ fn run_static(scene: &Scene, state: &mut BatchState, jobs: &[Job]) -> anyhow::Re
         let prompts: Vec<&[TokenId]> = batch.iter().map(|job| job.prompt.as_slice()).collect();
         let lengths: Vec<usize> = batch.iter().map(|job| job.new_tokens).collect();
         let (model, pool) = (&scene.model, &scene.pool);
-        let run = generate_batch(
-            model,
-            state,
-            pool,
-            &prompts,
-            &lengths,
-            Pad::default(),
-            &mut |_, _| {},
-        )?;
-        answers.extend(
-            run.generations
-                .into_iter()
-                .map(|generation| generation.tokens),
-        );
+        let run = generate_batch(model, state, pool, &prompts, &lengths, Pad::default(), &mut |_, _| {})?;
+        answers.extend(run.generations.into_iter().map(|generation| generation.tokens));
     }
     Ok(answers)
 }
@@ -77,17 +65,9 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         let race = Race::new(&format!("throughput-{}", mix.id), &title)
             .unit("tokens/s")
             .work(new_tokens(&mix.jobs) as f64)
-            .rounds(if scene.model.is_large() {
-                ROUNDS.1
-            } else {
-                ROUNDS.0
-            })
-            .entry("static batches", None, || {
-                run_static(scene, &mut state, &mix.jobs)
-            })
-            .entry("continuous", None, || {
-                run_continuous(&mut engine, &mix.jobs)
-            })
+            .rounds(if scene.model.is_large() { ROUNDS.1 } else { ROUNDS.0 })
+            .entry("static batches", None, || run_static(scene, &mut state, &mix.jobs))
+            .entry("continuous", None, || run_continuous(&mut engine, &mix.jobs))
             .baseline("static batches")
             .check(|a, b| match (a, b) {
                 (Ok(a), Ok(b)) if a == b => Ok(()),
@@ -102,10 +82,7 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         .y_label("tokens a second")
         .note(&format!("batch {SLOTS}, model {}", scene.model.name));
     for (mix, race) in &races {
-        let lengths = mix
-            .jobs
-            .iter()
-            .map(|job| (job.prompt.len(), job.new_tokens));
+        let lengths = mix.jobs.iter().map(|job| (job.prompt.len(), job.new_tokens));
         let batches = static_steps(lengths, SLOTS).steps();
         let (_, steps) = steps_of(&mix.lengths, mix.jobs.len(), scene.seed, SLOTS);
         let mean = new_tokens(&mix.jobs) as f64 / mix.jobs.len() as f64;
@@ -127,10 +104,7 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         );
     }
     story.table(&table);
-    let gains: Vec<(&str, f64)> = races
-        .iter()
-        .map(|(mix, race)| (mix.id, gain(race)))
-        .collect();
+    let gains: Vec<(&str, f64)> = races.iter().map(|(mix, race)| (mix.id, gain(race))).collect();
     story.values("gains", &gains);
     claims(story, &gains)?;
     story.chart(&chart.baseline("static batches (07)"))?;
@@ -138,27 +112,16 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         .iter()
         .find(|(mix, _)| mix.id == "mix")
         .context("the mix of three kinds")?;
-    let tokens_per_second = race
-        .entry("static batches")
-        .context("a race with entries")?
-        .median;
+    let tokens_per_second = race.entry("static batches").context("a race with entries")?.median;
     Ok(tokens_per_second * mix.jobs.len() as f64 / new_tokens(&mix.jobs) as f64)
 }
 
 fn claims(story: &mut Story, gains: &[(&str, f64)]) -> anyhow::Result<()> {
     let of = |wanted: &str| {
-        let found = gains
-            .iter()
-            .find(|(id, _)| *id == wanted)
-            .map(|(_, gain)| *gain);
+        let found = gains.iter().find(|(id, _)| *id == wanted).map(|(_, gain)| *gain);
         found.with_context(|| format!("a race on the mix {wanted}"))
     };
-    let (equal, mix, exponential, conversation) = (
-        of("equal")?,
-        of("mix")?,
-        of("exponential")?,
-        of("conversation")?,
-    );
+    let (equal, mix, exponential, conversation) = (of("equal")?, of("mix")?, of("exponential")?, of("conversation")?);
     let verdict = match mix {
         gain if (0.9 * CLAIMED.0..=CLAIMED.1).contains(&gain) => Verdict::Holds,
         gain if gain >= 1.2 => Verdict::Partly,

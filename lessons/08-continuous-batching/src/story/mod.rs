@@ -50,11 +50,7 @@ impl Scene {
         let capacity = capacity.min(self.model.config.llama.max_seq_len);
         let runner = ModelRunner::new(&self.model, &self.pool, num_slots, capacity);
         let cache = SlotCache::new(&self.model.config.llama, num_slots, capacity);
-        Engine::new(
-            runner,
-            cache,
-            EngineLimits::of_model(&self.model.config, num_slots),
-        )
+        Engine::new(runner, cache, EngineLimits::of_model(&self.model.config, num_slots))
     }
 }
 

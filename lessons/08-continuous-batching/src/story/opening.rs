@@ -63,9 +63,7 @@ fn asks(scene: &Scene) -> anyhow::Result<Vec<Ask>> {
 /// Streams six texts through three slots.
 pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let asks = asks(scene)?;
-    let longest = asks
-        .iter()
-        .map(|ask| ask.prompt.len().saturating_add(ask.new_tokens));
+    let longest = asks.iter().map(|ask| ask.prompt.len().saturating_add(ask.new_tokens));
     let mut engine = scene.engine(SLOTS, longest.max().unwrap_or(1));
     let mut shown: BTreeMap<SeqId, &str> = BTreeMap::new();
     for ask in &asks {
@@ -112,11 +110,7 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 }
 
 /// The text of an event; the token's number where the model has no tokenizer.
-fn say(
-    event: &Event<'_>,
-    streams: Option<&mut TextStreams<'_>>,
-    pieces: &mut Vec<(SeqId, String)>,
-) {
+fn say(event: &Event<'_>, streams: Option<&mut TextStreams<'_>>, pieces: &mut Vec<(SeqId, String)>) {
     if let Some(streams) = streams {
         let _ = streams.push(event, &mut |id, text| {
             pieces.push((id, text.to_owned()));
@@ -189,9 +183,18 @@ pub fn recall(story: &mut Story) {
         id: "recall-batch",
         question: "Lesson 07: why does a step of eight rows cost little more than a step of one?",
         options: &[
-            Choice { text: "eight threads compute one row each", answer_to_wrong: Some("One row keeps all threads busy already: they share the weights out among them.") },
-            Choice { text: "the weights are read once for all eight", answer_to_wrong: None },
-            Choice { text: "seven of the rows are padding and are skipped", answer_to_wrong: Some("Padding is computed in every matrix product. Only attention skips it.") },
+            Choice {
+                text: "eight threads compute one row each",
+                answer_to_wrong: Some("One row keeps all threads busy already: they share the weights out among them."),
+            },
+            Choice {
+                text: "the weights are read once for all eight",
+                answer_to_wrong: None,
+            },
+            Choice {
+                text: "seven of the rows are padding and are skipped",
+                answer_to_wrong: Some("Padding is computed in every matrix product. Only attention skips it."),
+            },
         ],
         answer: 1,
         because: "One row waits for memory. The arithmetic of seven more fits into that wait.",

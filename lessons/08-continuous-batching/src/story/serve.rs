@@ -149,10 +149,7 @@ mod tests {
         };
         let stream = arrivals(5, 4000, &lengths, &Pace::Poisson { per_second: 110.0 });
         let at: Vec<Duration> = stream.iter().map(|a| a.at).collect();
-        let pairs: Vec<(usize, usize)> = stream
-            .iter()
-            .map(|a| (a.prompt_tokens, a.new_tokens))
-            .collect();
+        let pairs: Vec<(usize, usize)> = stream.iter().map(|a| (a.prompt_tokens, a.new_tokens)).collect();
         let continuous = on_virtual_clock(&at, &jobs_of(&pairs));
         let requests: Vec<StepRequest> = stream
             .iter()
@@ -166,18 +163,11 @@ mod tests {
         let is_short = |index: &usize| pairs[*index] == (16, 8);
         let short: Vec<usize> = (0..pairs.len()).filter(is_short).collect();
         let p99 = |latency: &dyn Fn(usize) -> u64| {
-            percentile(
-                &short.iter().map(|i| latency(*i)).collect::<Vec<u64>>(),
-                99.0,
-            )
-            .unwrap()
+            percentile(&short.iter().map(|i| latency(*i)).collect::<Vec<u64>>(), 99.0).unwrap()
         };
         let in_batches = p99(&|i| plan.outcomes[i].returned - requests[i].arrives);
         let in_engine = p99(&|i| continuous[i].latency().as_millis() as u64);
-        assert!(
-            in_batches > 3 * in_engine,
-            "P99 {in_batches} and {in_engine} steps"
-        );
+        assert!(in_batches > 3 * in_engine, "P99 {in_batches} and {in_engine} steps");
         let waits = p99(&|i| continuous[i].ttft().as_millis() as u64);
         assert!(waits < 20, "P99 of the first token: {waits} steps");
     }

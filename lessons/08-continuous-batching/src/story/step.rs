@@ -32,9 +32,7 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         options: &[
             Choice {
                 text: &alone,
-                answer_to_wrong: Some(
-                    "That is one after the other. Two slots move two requests in each step.",
-                ),
+                answer_to_wrong: Some("That is one after the other. Two slots move two requests in each step."),
             },
             Choice {
                 text: &together,
@@ -91,16 +89,7 @@ fn static_run(scene: &Scene, prompts: &[Vec<TokenId>]) -> anyhow::Result<u64> {
         let prompts: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
         let (model, pool) = (&scene.model, &scene.pool);
         let rule = Pad::default();
-        steps += generate_batch(
-            model,
-            &mut state,
-            pool,
-            &prompts,
-            lengths,
-            rule,
-            &mut |_, _| {},
-        )?
-        .steps;
+        steps += generate_batch(model, &mut state, pool, &prompts, lengths, rule, &mut |_, _| {})?.steps;
     }
     Ok(steps)
 }
@@ -164,9 +153,7 @@ pub fn one_batch(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 /// The batch as a table, a column a row.
 fn show(story: &mut Story, scene: &Scene, batch: &Batch) {
     let rows: Vec<String> = (0..batch.num_rows()).map(|row| row.to_string()).collect();
-    let head: Vec<&str> = std::iter::once("row")
-        .chain(rows.iter().map(String::as_str))
-        .collect();
+    let head: Vec<&str> = std::iter::once("row").chain(rows.iter().map(String::as_str)).collect();
     let mut table = Table::new(&head);
     let letter = |id: SeqId| char::from(b'A' + id.0 as u8).to_string();
     let owners = batch
@@ -181,21 +168,12 @@ fn show(story: &mut Story, scene: &Scene, batch: &Batch) {
     table.row(line("request", owners.collect()));
     table.row(line(
         "token",
-        batch
-            .tokens
-            .iter()
-            .map(|token| piece(scene, *token))
-            .collect(),
+        batch.tokens.iter().map(|token| piece(scene, *token)).collect(),
     ));
-    table.row(line(
-        "position",
-        batch.positions.iter().map(usize::to_string).collect(),
-    ));
+    table.row(line("position", batch.positions.iter().map(usize::to_string).collect()));
     table.row(line(
         "next one wanted",
-        (0..batch.num_rows())
-            .map(|row| wanted(row).to_owned())
-            .collect(),
+        (0..batch.num_rows()).map(|row| wanted(row).to_owned()).collect(),
     ));
     story.table(&table);
 }

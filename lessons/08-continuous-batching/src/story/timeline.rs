@@ -35,13 +35,11 @@ pub fn of_plan(plan: &Plan, num_slots: usize) -> Vec<Vec<Cell>> {
         for (slot, cells) in slots.iter_mut().enumerate() {
             let request = batch.requests.get(slot).copied();
             let finished = request.map_or(0, |request| plan.outcomes[request].finished);
-            cells.extend(
-                (batch.start..batch.start + batch.steps).map(|step| match request {
-                    Some(request) if step < finished => Cell::Works(request),
-                    Some(_) => Cell::Waits,
-                    None => Cell::Empty,
-                }),
-            );
+            cells.extend((batch.start..batch.start + batch.steps).map(|step| match request {
+                Some(request) if step < finished => Cell::Works(request),
+                Some(_) => Cell::Waits,
+                None => Cell::Empty,
+            }));
         }
     }
     slots
@@ -50,10 +48,7 @@ pub fn of_plan(plan: &Plan, num_slots: usize) -> Vec<Vec<Cell>> {
 /// What an engine did: `[slots][steps]`.
 pub fn of_trace(trace: &[StepTrace], num_slots: usize) -> Vec<Vec<Cell>> {
     let cell = |step: &StepTrace, slot: usize| {
-        let seat = step
-            .computed
-            .iter()
-            .find(|seat| seat.slot == Some(SlotId(slot)));
+        let seat = step.computed.iter().find(|seat| seat.slot == Some(SlotId(slot)));
         seat.map_or(Cell::Empty, |seat| Cell::Works(seat.id.0 as usize))
     };
     let cells = |slot: usize| trace.iter().map(|step| cell(step, slot)).collect();

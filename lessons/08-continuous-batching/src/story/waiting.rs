@@ -81,11 +81,7 @@ pub fn race_of(
 }
 
 /// C2: P50 and P99 of short requests at one rate of arrivals.
-pub fn short_ones(
-    story: &mut Story,
-    scene: &Scene,
-    static_rate: f64,
-) -> anyhow::Result<Vec<Round>> {
+pub fn short_ones(story: &mut Story, scene: &Scene, static_rate: f64) -> anyhow::Result<Vec<Round>> {
     let rate = LOAD * static_rate;
     let count = ((rate * SECONDS) as usize).clamp(40, 600);
     story.step(
@@ -122,10 +118,7 @@ pub fn short_ones(
     let samples: usize = rounds.iter().map(|round| round.engine.len()).sum();
     story.values("short_requests", samples);
     claim(story, &rounds, &race, samples)?;
-    let median = |name: &str, percent: f64| {
-        race.entry_at(name, percent)
-            .map_or(f64::NAN, |entry| entry.median)
-    };
+    let median = |name: &str, percent: f64| race.entry_at(name, percent).map_or(f64::NAN, |entry| entry.median);
     let chart = [50.0, 99.0].into_iter().fold(
         Chart::bars("short-latency", "Short requests beside long ones")
             .y_label("ms from arrival to answer")
@@ -145,12 +138,7 @@ pub fn short_ones(
     Ok(rounds)
 }
 
-fn claim(
-    story: &mut Story,
-    rounds: &[Round],
-    race: &RaceResult,
-    samples: usize,
-) -> anyhow::Result<()> {
+fn claim(story: &mut Story, rounds: &[Round], race: &RaceResult, samples: usize) -> anyhow::Result<()> {
     let ratio = race.ratio_at(CONTINUOUS, STATIC, 99.0);
     let entry = |name: &str| race.entry_at(name, 99.0).context("a race at P99");
     let (batches, engine) = (entry(STATIC)?.median, entry(CONTINUOUS)?.median);
@@ -221,36 +209,28 @@ fn in_batches(scene: &Scene, at: &[Duration], jobs: &[Job]) -> anyhow::Result<Ve
     };
     let mut times: Vec<Times> = at.iter().map(arrived).collect();
     let mut clock = WallClock::start();
-    let served = static_batching::serve::serve(
-        &mut clock,
-        at,
-        &window,
-        &mut |clock: &mut WallClock, ids| {
-            let prompts: Vec<&[TokenId]> = jobs[ids.clone()]
-                .iter()
-                .map(|job| job.prompt.as_slice())
-                .collect();
-            let lengths: Vec<usize> = jobs[ids.clone()].iter().map(|job| job.new_tokens).collect();
-            let (model, pool) = (&scene.model, &scene.pool);
-            let times = &mut times[ids];
-            generate_batch(
-                model,
-                &mut state,
-                pool,
-                &prompts,
-                &lengths,
-                Pad::default(),
-                &mut |row, _| {
-                    let now = clock.now();
-                    if times[row].first.is_zero() {
-                        times[row].first = now;
-                    }
-                    times[row].last = now;
-                },
-            )
-            .map(|_| ())
-        },
-    )?;
+    let served = static_batching::serve::serve(&mut clock, at, &window, &mut |clock: &mut WallClock, ids| {
+        let prompts: Vec<&[TokenId]> = jobs[ids.clone()].iter().map(|job| job.prompt.as_slice()).collect();
+        let lengths: Vec<usize> = jobs[ids.clone()].iter().map(|job| job.new_tokens).collect();
+        let (model, pool) = (&scene.model, &scene.pool);
+        let times = &mut times[ids];
+        generate_batch(
+            model,
+            &mut state,
+            pool,
+            &prompts,
+            &lengths,
+            Pad::default(),
+            &mut |row, _| {
+                let now = clock.now();
+                if times[row].first.is_zero() {
+                    times[row].first = now;
+                }
+                times[row].last = now;
+            },
+        )
+        .map(|_| ())
+    })?;
     for (times, served) in times.iter_mut().zip(served) {
         times.returned = served.finished;
     }

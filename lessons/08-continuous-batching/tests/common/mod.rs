@@ -33,9 +33,7 @@ pub fn batch_of(parts: &[(u64, usize, &[TokenId], bool)]) -> Batch {
             wants_logits: *wants_logits,
         });
         batch.tokens.extend_from_slice(tokens);
-        batch
-            .positions
-            .extend(*first_position..first_position + tokens.len());
+        batch.positions.extend(*first_position..first_position + tokens.len());
     }
     batch
 }
@@ -44,17 +42,8 @@ pub fn batch_of(parts: &[(u64, usize, &[TokenId], bool)]) -> Batch {
 pub type ModelEngine<'m> = Engine<ModelRunner<'m>, SlotCache>;
 
 /// As many slots as may run.
-pub fn engine<'m>(
-    model: &'m Model,
-    pool: &'m Pool,
-    num_slots: usize,
-    max_seq_len: usize,
-) -> ModelEngine<'m> {
+pub fn engine<'m>(model: &'m Model, pool: &'m Pool, num_slots: usize, max_seq_len: usize) -> ModelEngine<'m> {
     let cache = SlotCache::new(&model.config.llama, num_slots, max_seq_len);
     let runner = ModelRunner::new(model, pool, num_slots, max_seq_len);
-    Engine::new(
-        runner,
-        cache,
-        EngineLimits::of_model(&model.config, num_slots),
-    )
+    Engine::new(runner, cache, EngineLimits::of_model(&model.config, num_slots))
 }

@@ -39,10 +39,7 @@ pub fn all_forbidden(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::
     for (what, count) in [
         ("all", rows.len()),
         ("softmax gives no numbers", plain_fails),
-        (
-            "the sampler takes the model's own likeliest token",
-            fell_back,
-        ),
+        ("the sampler takes the model's own likeliest token", fell_back),
     ] {
         table.row([what.to_owned(), count.to_string(), share(count)]);
     }

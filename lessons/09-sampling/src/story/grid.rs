@@ -80,14 +80,7 @@ pub fn settings(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Resul
 }
 
 fn table(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Result<()> {
-    let mut table = Table::new(&[
-        "temperature",
-        "all",
-        "top-k 5",
-        "top-p 0.9",
-        "top-p 0.5",
-        "min-p 0.1",
-    ]);
+    let mut table = Table::new(&["temperature", "all", "top-k 5", "top-p 0.9", "top-p 0.5", "min-p 0.1"]);
     for temperature in [0.5, 1.0, 1.5, 2.0] {
         let base = at(temperature, 1.0);
         let cuts = [
@@ -117,18 +110,9 @@ fn table(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn charts(
-    story: &mut Story,
-    scene: &Scene,
-    grid: &[Left],
-    own: Left,
-    as_stable: Option<f32>,
-) -> anyhow::Result<()> {
+fn charts(story: &mut Story, scene: &Scene, grid: &[Left], own: Left, as_stable: Option<f32>) -> anyhow::Result<()> {
     let half = 1.0 / (2 * STEPS) as f64;
-    let (x_range, y_range) = (
-        (0.1 - 2.0 * half, 2.0 + 2.0 * half),
-        (0.05 - half, 1.0 + half),
-    );
+    let (x_range, y_range) = ((0.1 - 2.0 * half, 2.0 + 2.0 * half), (0.05 - half, 1.0 + half));
     let vocab_size = scene.model.config.llama.vocab_size as f64;
     let marked = |chart: Chart| {
         let chart = chart
@@ -179,10 +163,7 @@ fn claim(
     as_stable: Option<(f32, Left)>,
 ) -> anyhow::Result<()> {
     // The same top-p leaves more at a higher temperature: neither knob means anything without the other.
-    let (low, high) = (
-        left(scene, rows, at(0.5, 0.9))?,
-        left(scene, rows, at(2.0, 0.9))?,
-    );
+    let (low, high) = (left(scene, rows, at(0.5, 0.9))?, left(scene, rows, at(2.0, 0.9))?);
     let times = high.kept / low.kept;
     story.values("kept_by_temperature", [low.kept, high.kept]);
     let verdict = match (times > 1.5, as_stable.is_some()) {

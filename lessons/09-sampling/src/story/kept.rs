@@ -62,13 +62,20 @@ pub fn by_top_p(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Resul
         options: &[
             Choice {
                 text: &ninety,
-                answer_to_wrong: Some("That is 90 % of the tokens. Top-p is 90 % of the mass, and few tokens have most of it."),
+                answer_to_wrong: Some(
+                    "That is 90 % of the tokens. Top-p is 90 % of the mass, and few tokens have most of it.",
+                ),
             },
             Choice {
                 text: "always the same number, to be found out once",
-                answer_to_wrong: Some("That is top-k. Top-p keeps few where the model is sure and many where it is not."),
+                answer_to_wrong: Some(
+                    "That is top-k. Top-p keeps few where the model is sure and many where it is not.",
+                ),
             },
-            Choice { text: &right, answer_to_wrong: None },
+            Choice {
+                text: &right,
+                answer_to_wrong: None,
+            },
         ],
         answer: 2,
         because: &because,

@@ -41,16 +41,12 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         None if scene.model.tokenizer.is_some() => super::BEGINNINGS[0].to_owned(),
         None => scene.text(&prompt).trim().to_owned(),
     };
-    story.say(format!(
-        "“{beginning} …”, one model, four ways to choose a token."
-    ));
+    story.say(format!("“{beginning} …”, one model, four ways to choose a token."));
     story.say("");
     let heads = SETTINGS.map(|(head, _, _)| head);
     let mut columns = Columns::begin(story, &heads);
     let tokenizer = scene.model.tokenizer.as_ref();
-    let mut streams: Vec<_> = (heads.iter())
-        .map(|_| tokenizer.map(TextStream::continuing))
-        .collect();
+    let mut streams: Vec<_> = (heads.iter()).map(|_| tokenizer.map(TextStream::continuing)).collect();
     let answers = scene.answer(&asks, asks.len(), &mut |token| match token {
         Some((column, token)) => match &mut streams[column] {
             Some(stream) => columns.push(column, stream.push(token)),

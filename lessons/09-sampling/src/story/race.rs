@@ -56,14 +56,7 @@ pub fn vocabularies(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         answer: 2,
         because: &because,
     });
-    let mut table = Table::new(&[
-        "vocabulary",
-        "select",
-        "a number",
-        "full sort",
-        "a number",
-        "times",
-    ]);
+    let mut table = Table::new(&["vocabulary", "select", "a number", "full sort", "a number", "times"]);
     for (vocab_size, (select, sort)) in VOCABULARIES.iter().zip(counts) {
         let each = |count: u64| format!("{:.2}", count as f64 / *vocab_size as f64);
         table.row([
@@ -124,12 +117,9 @@ fn raced(story: &mut Story, scene: &Scene) -> anyhow::Result<RaceResult> {
         let slow = few.clone();
         let x = Some(vocab_size as f64);
         race = race
-            .entry(GREEDY, x, move || {
-                greedy(std::hint::black_box(&of_greedy)).is_ok()
-            })
+            .entry(GREEDY, x, move || greedy(std::hint::black_box(&of_greedy)).is_ok())
             .entry(SELECT, x, move || {
-                a.sample(&few, &[], &[], std::hint::black_box(&mut of_select))
-                    .is_ok()
+                a.sample(&few, &[], &[], std::hint::black_box(&mut of_select)).is_ok()
             })
             .entry(NUCLEUS, x, move || {
                 b.sample(&nucleus, &[], &[], std::hint::black_box(&mut of_nucleus))

@@ -61,11 +61,7 @@ fn strategies(scene: &Scene) -> [(&'static str, SamplingParams); 5] {
 
 /// Eight texts by each way.
 pub fn by_strategy(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
-    let new_tokens = if scene.model.is_large() {
-        TOKENS.1
-    } else {
-        TOKENS.0
-    };
+    let new_tokens = if scene.model.is_large() { TOKENS.1 } else { TOKENS.0 };
     let new_tokens = scene.tokens.unwrap_or(new_tokens);
     story.step(
         "Go on and on",

@@ -27,17 +27,15 @@ pub fn collect(scene: &Scene) -> anyhow::Result<Vec<Row>> {
         ..SamplingParams::default()
     };
     let params = params.check(scene.model.config.llama.vocab_size)?;
-    let mut engine = scene
-        .engine(SLOTS, 64)
-        .with_choice(Box::new(move |request, logits| {
-            let mut rows = noted.lock().unwrap_or_else(|error| error.into_inner());
-            rows.push(Row {
-                logits: logits.to_vec(),
-                text: request.tokens().collect(),
-            });
-            let sampled = sampler.sample(&params, &request.prompt, &request.output, logits)?;
-            Ok(sampled.token)
-        }));
+    let mut engine = scene.engine(SLOTS, 64).with_choice(Box::new(move |request, logits| {
+        let mut rows = noted.lock().unwrap_or_else(|error| error.into_inner());
+        rows.push(Row {
+            logits: logits.to_vec(),
+            text: request.tokens().collect(),
+        });
+        let sampled = sampler.sample(&params, &request.prompt, &request.output, logits)?;
+        Ok(sampled.token)
+    }));
     for index in 0..SLOTS {
         engine.submit(&scene.beginning(index)?, TOKENS)?;
     }

@@ -35,11 +35,7 @@ pub fn company(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         answer: 1,
         because: "Neither the logits (lesson 08) nor the number depends on company, so the token does not.",
     });
-    let new_tokens = if scene.model.is_large() {
-        TOKENS.1
-    } else {
-        TOKENS.0
-    };
+    let new_tokens = if scene.model.is_large() { TOKENS.1 } else { TOKENS.0 };
     let settings = [(1.0, 0, 1.0), (0.8, 50, 0.9), (1.5, 0, 0.8), (0.0, 0, 1.0)];
     let ask = |index: usize| -> anyhow::Result<Ask> {
         let (temperature, top_k, top_p) = settings[index % settings.len()];
@@ -70,10 +66,7 @@ pub fn company(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     ]);
     story.table(&table);
     story.values("equal", equal);
-    anyhow::ensure!(
-        equal == REQUESTS,
-        "an answer depends on its company: a draw is broken"
-    );
+    anyhow::ensure!(equal == REQUESTS, "an answer depends on its company: a draw is broken");
     answers(story, scene)
 }
 
@@ -90,12 +83,7 @@ fn answers(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             ..SamplingParams::default()
         },
     };
-    let of = [
-        (scene.seed, 0),
-        (scene.seed, 1),
-        (scene.seed + 1, 0),
-        (scene.seed, 0),
-    ];
+    let of = [(scene.seed, 0), (scene.seed, 1), (scene.seed + 1, 0), (scene.seed, 0)];
     let asks = of.map(|(seed, answer)| ask(answer, seed));
     let texts = scene.answer(&asks, of.len(), &mut |_| {})?;
     let mut table = Table::new(&["seed", "answer", "text"]);

@@ -56,10 +56,7 @@ pub fn temperature(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Re
         answer: 0,
         because: "All logits are divided by one number, so the order stays. The shares move: towards equal above 1, towards the first below 1.",
     });
-    story.say(format!(
-        "What follows “{} …”?",
-        scene.text(&middle.text).trim()
-    ));
+    story.say(format!("What follows “{} …”?", scene.text(&middle.text).trim()));
     let mut table = Table::new(&["token", "logit", "T 0.5", "T 1", "T 2"]);
     let percent = |share: f32| format!("{:.2} %", 100.0 * share);
     for id in &likeliest {
@@ -72,17 +69,11 @@ pub fn temperature(story: &mut Story, scene: &Scene, rows: &[Row]) -> anyhow::Re
         let shown: f32 = likeliest.iter().map(|id| shares[*id as usize]).sum();
         percent((1.0 - shown).max(0.0))
     };
-    let mut cells = vec![
-        format!("{} others", row.len() - likeliest.len()),
-        String::new(),
-    ];
+    let mut cells = vec![format!("{} others", row.len() - likeliest.len()), String::new()];
     cells.extend(shares.iter().map(rest));
     table.row(cells);
     story.table(&table);
-    let first: Vec<f32> = shares
-        .iter()
-        .map(|shares| shares[likeliest[0] as usize])
-        .collect();
+    let first: Vec<f32> = shares.iter().map(|shares| shares[likeliest[0] as usize]).collect();
     story.values("share_of_the_likeliest", &first);
     Ok(())
 }

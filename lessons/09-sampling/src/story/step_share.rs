@@ -62,16 +62,8 @@ fn timed(mut choice: Choice) -> (Choice, Arc<AtomicU64>) {
 }
 
 /// Eight requests to the end; returns how many tokens came.
-fn run(
-    scene: &Scene,
-    params: Option<&CheckedParams>,
-    spent: &mut (f64, f64),
-) -> anyhow::Result<usize> {
-    let new_tokens = if scene.model.is_large() {
-        TOKENS.1
-    } else {
-        TOKENS.0
-    };
+fn run(scene: &Scene, params: Option<&CheckedParams>, spent: &mut (f64, f64)) -> anyhow::Result<usize> {
+    let new_tokens = if scene.model.is_large() { TOKENS.1 } else { TOKENS.0 };
     let of_requests = ParamsOfRequests::new();
     let choice: Choice = match params {
         Some(_) => of_requests.choice(),
@@ -109,11 +101,7 @@ pub fn of_a_step(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let checked: Vec<(&str, CheckedParams)> = (settings.into_iter())
         .map(|(name, params)| Ok((name, params.check(vocab_size)?)))
         .collect::<anyhow::Result<_>>()?;
-    let new_tokens = if scene.model.is_large() {
-        TOKENS.1
-    } else {
-        TOKENS.0
-    };
+    let new_tokens = if scene.model.is_large() { TOKENS.1 } else { TOKENS.0 };
     let names: Vec<&str> = std::iter::once(GREEDY)
         .chain(checked.iter().map(|(name, _)| *name))
         .collect();
@@ -123,9 +111,7 @@ pub fn of_a_step(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .rounds(if scene.model.is_large() { 1 } else { 5 })
         .entry(GREEDY, None, || run(scene, None, &mut (0.0, 0.0)).is_ok());
     for (name, params) in &checked {
-        race = race.entry(name, None, || {
-            run(scene, Some(params), &mut (0.0, 0.0)).is_ok()
-        });
+        race = race.entry(name, None, || run(scene, Some(params), &mut (0.0, 0.0)).is_ok());
     }
     let race = race.baseline(GREEDY).check(|a, b| match *a && *b {
         true => Ok(()),
@@ -134,8 +120,7 @@ pub fn of_a_step(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let race = story.race(race)?;
     let mut table = Table::new(&["choice", "µs a token", "share of a step"]);
     let mut shares = Vec::new();
-    let all = std::iter::once((GREEDY, None))
-        .chain(checked.iter().map(|(name, params)| (*name, Some(params))));
+    let all = std::iter::once((GREEDY, None)).chain(checked.iter().map(|(name, params)| (*name, Some(params))));
     for (name, params) in all {
         let mut spent = (0.0, 0.0);
         run(scene, params, &mut spent)?;
@@ -155,15 +140,9 @@ pub fn of_a_step(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     ));
     let mut chart = Chart::bars("step", "What choosing costs")
         .y_label("tokens a second, eight requests")
-        .note(&format!(
-            "model {}, vocabulary {vocab_size}",
-            scene.model.name
-        ));
+        .note(&format!("model {}, vocabulary {vocab_size}", scene.model.name));
     for name in names {
-        chart = chart.bar(
-            name,
-            race.entry(name).map_or(f64::NAN, |entry| entry.median),
-        );
+        chart = chart.bar(name, race.entry(name).map_or(f64::NAN, |entry| entry.median));
     }
     story.chart(&chart.baseline(GREEDY))?;
     Ok(())

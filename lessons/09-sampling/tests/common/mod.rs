@@ -37,21 +37,19 @@ pub fn params(vocab_size: usize) -> impl Strategy<Value = SamplingParams> {
     ];
     let address = (any::<u64>(), 0u32..3, proptest::option::of(0usize..=20));
     (temperature, top_k, top_p, min_p, bias, penalties, address).prop_map(
-        |(temperature, top_k, top_p, min_p, logit_bias, penalties, (seed, answer, logprobs))| {
-            SamplingParams {
-                temperature,
-                top_k,
-                top_p,
-                min_p,
-                logit_bias,
-                repetition_penalty: penalties.0,
-                presence_penalty: penalties.1,
-                frequency_penalty: penalties.2,
-                seed,
-                answer,
-                logprobs,
-                ..SamplingParams::default()
-            }
+        |(temperature, top_k, top_p, min_p, logit_bias, penalties, (seed, answer, logprobs))| SamplingParams {
+            temperature,
+            top_k,
+            top_p,
+            min_p,
+            logit_bias,
+            repetition_penalty: penalties.0,
+            presence_penalty: penalties.1,
+            frequency_penalty: penalties.2,
+            seed,
+            answer,
+            logprobs,
+            ..SamplingParams::default()
         },
     )
 }
@@ -90,9 +88,7 @@ pub fn seeded(seed: u64) -> SamplingParams {
 #[track_caller]
 pub fn chosen(logits: &[f32], params: SamplingParams) -> Sampled {
     let checked = params.check(logits.len()).unwrap();
-    let sampled = Sampler::new()
-        .sample(&checked, &[], &[], &mut logits.to_vec())
-        .unwrap();
+    let sampled = Sampler::new().sample(&checked, &[], &[], &mut logits.to_vec()).unwrap();
     let slow = full_sort::sample(&checked, &[], &[], &mut logits.to_vec()).unwrap();
     assert_eq!(sampled.token, slow);
     sampled
@@ -102,9 +98,7 @@ pub fn chosen(logits: &[f32], params: SamplingParams) -> Sampled {
 pub fn kept(logits: &[f32], params: SamplingParams) -> Vec<u32> {
     let checked = params.check(logits.len()).unwrap();
     let mut sampler = Sampler::new();
-    sampler
-        .sample(&checked, &[], &[], &mut logits.to_vec())
-        .unwrap();
+    sampler.sample(&checked, &[], &[], &mut logits.to_vec()).unwrap();
     sampler.candidates().map(|(token, _)| token.0).collect()
 }
 

@@ -30,12 +30,8 @@ pub fn together(
     let cache = SlotCache::new(&model.config.llama, num_slots, max_seq_len);
     let runner = ModelRunner::new(model, &pool, num_slots, max_seq_len);
     let params = ParamsOfRequests::new();
-    let mut engine = Engine::new(
-        runner,
-        cache,
-        EngineLimits::of_model(&model.config, num_slots),
-    )
-    .with_choice(params.choice());
+    let mut engine =
+        Engine::new(runner, cache, EngineLimits::of_model(&model.config, num_slots)).with_choice(params.choice());
     let (mut ended, mut rest) = (BTreeMap::new(), asks.iter());
     while rest.len() > 0 || !engine.is_idle() {
         for ask in rest.by_ref().take(burst) {

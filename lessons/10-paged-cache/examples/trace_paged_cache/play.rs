@@ -33,12 +33,8 @@ impl Words {
 
 /// Plays one scenario. Request `i` has the number `i`.
 pub(super) fn play(scenario: &Scenario, words: &mut Words) -> anyhow::Result<Recorded> {
-    let prompts: Vec<Vec<TokenId>> = (scenario.asks.iter())
-        .map(|asks| words.tokens(asks.prompt))
-        .collect();
-    let answers: Vec<Vec<TokenId>> = (scenario.asks.iter())
-        .map(|asks| words.tokens(asks.answer))
-        .collect();
+    let prompts: Vec<Vec<TokenId>> = (scenario.asks.iter()).map(|asks| words.tokens(asks.prompt)).collect();
+    let answers: Vec<Vec<TokenId>> = (scenario.asks.iter()).map(|asks| words.tokens(asks.answer)).collect();
     let num_answers: Vec<usize> = answers.iter().map(Vec::len).collect();
     let mut engine = engine(scenario, words.0.clone(), answers);
     let mut step = 0;
@@ -72,19 +68,13 @@ pub(super) fn play(scenario: &Scenario, words: &mut Words) -> anyhow::Result<Rec
     Ok(Recorded {
         name: scenario.name.into(),
         about: scenario.about.into(),
-        prompts: (scenario.asks.iter())
-            .map(|asks| asks.prompt.into())
-            .collect(),
+        prompts: (scenario.asks.iter()).map(|asks| asks.prompt.into()).collect(),
         frames: watch.frames,
     })
 }
 
 /// An engine over the oracle and blocks that are watched. It writes the given answers, and compares at each token what the oracle has read.
-fn engine(
-    scenario: &Scenario,
-    words: Vec<String>,
-    answers: Vec<Vec<TokenId>>,
-) -> Engine<Oracle, Watch> {
+fn engine(scenario: &Scenario, words: Vec<String>, answers: Vec<Vec<TokenId>>) -> Engine<Oracle, Watch> {
     let oracle = Oracle::new(MAX_SEQ_LEN);
     let mut pages = Pages::new(scenario.num_blocks, BLOCK_SIZE, MAX_SEQ_LEN);
     if !scenario.prefix_cache {
@@ -101,11 +91,7 @@ fn engine(
         move |request: &Request, logits: &mut [f32]| {
             let mut text = Expected::new(MAX_SEQ_LEN);
             let expected = request.tokens().map(|token| text.push(token)).last();
-            assert_eq!(
-                Some(greedy(logits)?),
-                expected,
-                "the cache was read wrongly"
-            );
+            assert_eq!(Some(greedy(logits)?), expected, "the cache was read wrongly");
             Ok(answers[request.id.0 as usize][request.output.len()])
         },
     ))

@@ -59,16 +59,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                     "You are a kind bear who tells stories about a fox",
                     "Once a fox sang",
                 ),
-                asks(
-                    1,
-                    "You are a kind bear who tells stories of the sea",
-                    "The sea",
-                ),
-                asks(
-                    5,
-                    "You are a kind owl who tells stories about a fox",
-                    "A fox",
-                ),
+                asks(1, "You are a kind bear who tells stories of the sea", "The sea"),
+                asks(5, "You are a kind owl who tells stories about a fox", "A fox"),
                 asks(7, "You are a kind bear who tells stories", "Once upon"),
                 asks(9, "bear who tells stories You are a kind", "No"),
             ],
@@ -91,11 +83,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             prefix_cache: true,
             asks: vec![
                 asks(0, "The cat sat on the old mat and", "sang"),
-                asks(
-                    1,
-                    "In the deep blue sea lived a very old whale who",
-                    "sang a lot",
-                ),
+                asks(1, "In the deep blue sea lived a very old whale who", "sang a lot"),
                 asks(4, "A fox", "sang"),
                 asks(5, "The cat sat on the old mat and", "slept"),
             ],

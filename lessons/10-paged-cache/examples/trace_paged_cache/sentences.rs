@@ -63,28 +63,24 @@ impl Watch {
         } else {
             ""
         };
-        self.news
-            .say(format!("Looked up by name: {}{ends}.", said.join("; ")));
+        self.news.say(format!("Looked up by name: {}{ends}.", said.join("; ")));
         if shared > 0 {
             let held = listed(&self.blocks_of(request.id));
             let (verb, tokens) = (if shared == 1 { "is" } else { "are" }, shared * BLOCK_SIZE);
             let held = held.replacen('b', "B", 1);
-            self.news.say(format!(
-                "{held} {verb} pinned, and {tokens} tokens need no computing."
-            ));
+            self.news
+                .say(format!("{held} {verb} pinned, and {tokens} tokens need no computing."));
         }
         if found > shared {
-            self.news.say("The last block of the match is not used: the last token has to be computed, or there are no logits.".into());
+            self.news.say(
+                "The last block of the match is not used: the last token has to be computed, or there are no logits."
+                    .into(),
+            );
         }
     }
 
     /// What a batch's sequences took, copied and pushed out; `before` are their blocks, and the names of all.
-    pub(super) fn tell_taken(
-        &mut self,
-        batch: &Batch,
-        before: &[Vec<BlockId>],
-        names: &[Option<String>],
-    ) {
+    pub(super) fn tell_taken(&mut self, batch: &Batch, before: &[Vec<BlockId>], names: &[Option<String>]) {
         for (sequence, before) in batch.sequences.iter().zip(before) {
             let who = name(sequence.id.0 as usize);
             let after = self.blocks_of(sequence.id);
@@ -105,8 +101,7 @@ impl Watch {
                 } else {
                     ""
                 };
-                self.news
-                    .say(format!("{who} takes {}{front}.", listed(taken)));
+                self.news.say(format!("{who} takes {}{front}.", listed(taken)));
                 self.news.kind("allocate");
                 self.news.mark(taken);
             }
@@ -212,7 +207,9 @@ impl Watch {
         self.news.kind("join");
         self.news.say(format!(
             "{who} joins. Its {} tokens of prompt and up to {} more fit into {}, and so many are promised.",
-            request.prompt.len(), request.max_new_tokens, blocks(promised)
+            request.prompt.len(),
+            request.max_new_tokens,
+            blocks(promised)
         ));
         if now.prefix_hits > before.prefix_hits {
             self.news.kind("hit");
@@ -224,8 +221,7 @@ impl Watch {
     /// Where the blocks of one who left have gone.
     pub(super) fn tell_left(&mut self, who: char, why: &str, held: &[BlockId]) {
         let count = |block: &BlockId| self.pages().allocator().ref_count(*block);
-        let (freed, kept): (Vec<BlockId>, Vec<BlockId>) =
-            held.iter().rev().partition(|block| count(block) == 0);
+        let (freed, kept): (Vec<BlockId>, Vec<BlockId>) = held.iter().rev().partition(|block| count(block) == 0);
         let mut sentence = format!("{who} {why} and gives back {}.", listed(held));
         if !freed.is_empty() {
             let (goes, order) = if freed.len() > 1 {
@@ -233,10 +229,7 @@ impl Watch {
             } else {
                 ("goes", "")
             };
-            sentence += &format!(
-                " To the end of the free list {goes}: {}{order}.",
-                numbers(&freed)
-            );
+            sentence += &format!(" To the end of the free list {goes}: {}{order}.", numbers(&freed));
         }
         if !kept.is_empty() {
             sentence += &format!(" Others still hold {}.", listed(&kept));
@@ -273,9 +266,5 @@ fn numbers(blocks: &[BlockId]) -> String {
 
 /// "blocks 0 and 1".
 fn listed(blocks: &[BlockId]) -> String {
-    format!(
-        "block{} {}",
-        if blocks.len() == 1 { "" } else { "s" },
-        numbers(blocks)
-    )
+    format!("block{} {}", if blocks.len() == 1 { "" } else { "s" }, numbers(blocks))
 }

@@ -57,21 +57,17 @@ impl Watch {
     /// The name of a published block.
     pub(super) fn name_of(&self, block: BlockId) -> Option<String> {
         let prefix = self.pages().prefix()?;
-        prefix
-            .is_published(block)
-            .then(|| short(&self.names[&block]))
+        prefix.is_published(block).then(|| short(&self.names[&block]))
     }
 
     /// Keeps the news and the state as a frame.
     pub(super) fn show(&mut self) {
         let news = std::mem::take(&mut self.news);
         let pages = self.pages();
-        let blocks = (0..pages.allocator().num_blocks() as u32)
-            .map(BlockId)
-            .map(|block| {
-                let written = self.written[block.index()].to_vec();
-                (self.name_of(block), pages.kept_in(block), written)
-            });
+        let blocks = (0..pages.allocator().num_blocks() as u32).map(BlockId).map(|block| {
+            let written = self.written[block.index()].to_vec();
+            (self.name_of(block), pages.kept_in(block), written)
+        });
         let tables = self.states.iter().enumerate().map(|(i, state)| {
             let table = pages.table(SeqId(i as u64)).cloned().unwrap_or_default();
             let blocks = table.blocks.iter().map(|block| block.0).collect();
@@ -82,11 +78,7 @@ impl Watch {
             kinds: news.kinds,
             marked: news.marked,
             blocks: blocks.collect(),
-            free: pages
-                .allocator()
-                .free_blocks()
-                .map(|block| block.0)
-                .collect(),
+            free: pages.allocator().free_blocks().map(|block| block.0).collect(),
             unpromised: pages.num_unpromised(),
             tables: tables.collect(),
         };
@@ -102,9 +94,7 @@ impl Watch {
 
 impl KvCache for Watch {
     fn begin(&mut self, batch: &Batch) -> Result<(), CacheError> {
-        let before: Vec<_> = (batch.sequences.iter())
-            .map(|s| self.blocks_of(s.id))
-            .collect();
+        let before: Vec<_> = (batch.sequences.iter()).map(|s| self.blocks_of(s.id)).collect();
         let names = self.all_names();
         self.cache.begin(batch)?;
         self.tell_taken(batch, &before, &names);
@@ -128,8 +118,7 @@ impl KvCache for Watch {
         scores: &mut Vec<f32>,
         attended: &mut [f32],
     ) {
-        self.cache
-            .attend(pool, config, layer, batch, qkv, scores, attended);
+        self.cache.attend(pool, config, layer, batch, qkv, scores, attended);
     }
 
     fn commit(&mut self, batch: &Batch) {

@@ -62,10 +62,7 @@ pub fn race(story: &mut Story) -> anyhow::Result<()> {
         let before = scan.num_looks();
         use_scan(&mut scan, &mut taken);
         let each = |count: u64| count as f64 / TAKEN as f64;
-        let (entries, looks) = (
-            each(counted.get("blocks_touched")),
-            each(scan.num_looks() - before),
-        );
+        let (entries, looks) = (each(counted.get("blocks_touched")), each(scan.num_looks() - before));
         table.row([
             lab::number::grouped(num_blocks as u64),
             format!("{entries:.1}"),
@@ -97,11 +94,7 @@ pub fn race(story: &mut Story) -> anyhow::Result<()> {
     story.show_as(
         "free after each end",
         freed,
-        if freed {
-            "all blocks, at once"
-        } else {
-            "not all"
-        },
+        if freed { "all blocks, at once" } else { "not all" },
     );
     story.predict(Prediction {
         id: "freeing",

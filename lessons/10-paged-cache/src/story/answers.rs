@@ -28,29 +28,17 @@ struct Cost {
 }
 
 /// Answers to one prompt: answer `i` begins with the token that is i-th best. Content is not shared, so that only the fork is counted.
-fn answers(
-    scene: &Scene,
-    count: usize,
-    prompt_tokens: usize,
-    prompt: Prompt,
-) -> anyhow::Result<Cost> {
+fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) -> anyhow::Result<Cost> {
     let blocks_each = (prompt_tokens + NEW_TOKENS).div_ceil(BLOCK_SIZE);
-    let pages =
-        Pages::new((count + 1) * blocks_each, BLOCK_SIZE, scene.context()).without_prefix_cache();
-    let mut engine = scene
-        .engine(pages, count)
-        .with_choice(Box::new(|request, logits| {
-            let skipped = if request.output.is_empty() {
-                request.id.0
-            } else {
-                0
-            };
-            for _ in 0..skipped {
-                let best = greedy(logits)?;
-                logits[best.index()] = f32::NEG_INFINITY;
-            }
-            greedy(logits)
-        }));
+    let pages = Pages::new((count + 1) * blocks_each, BLOCK_SIZE, scene.context()).without_prefix_cache();
+    let mut engine = scene.engine(pages, count).with_choice(Box::new(|request, logits| {
+        let skipped = if request.output.is_empty() { request.id.0 } else { 0 };
+        for _ in 0..skipped {
+            let best = greedy(logits)?;
+            logits[best.index()] = f32::NEG_INFINITY;
+        }
+        greedy(logits)
+    }));
     let tokens = scene.model.made_up_tokens(3, prompt_tokens);
     for index in 0..count {
         let id = engine.submit(&tokens, NEW_TOKENS)?;

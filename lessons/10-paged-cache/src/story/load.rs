@@ -36,9 +36,7 @@ pub fn sixteen_slots(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             new_tokens: arrival.new_tokens,
         })
         .collect();
-    let longest = texts
-        .iter()
-        .map(|text| text.prompt_tokens + text.new_tokens);
+    let longest = texts.iter().map(|text| text.prompt_tokens + text.new_tokens);
     let mean = longest.clone().sum::<usize>() / TEXTS;
     let (budget, wanted) = (scene.bytes(ROOM), scene.bytes(PLACES * LONGEST));
     story.show_as("memory", budget, number::bytes(budget));
@@ -74,11 +72,7 @@ pub fn sixteen_slots(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         ]);
         (run.samples.len(), run.most_held())
     };
-    let (slot_steps, _) = row(
-        "4 slots of 4096 (08)",
-        &mut Slots::new(ROOM / LONGEST, LONGEST),
-        ROOM,
-    );
+    let (slot_steps, _) = row("4 slots of 4096 (08)", &mut Slots::new(ROOM / LONGEST, LONGEST), ROOM);
     let mut pages = Pages::new(ROOM / BLOCK_SIZE, BLOCK_SIZE, LONGEST).without_prefix_cache();
     let (block_steps, held) = row("blocks of 16, 16 places", &mut pages, ROOM);
     let free_again = pages.num_held() == 0;

@@ -70,14 +70,7 @@ impl Scene {
     fn bytes(&self, positions: usize) -> u64 {
         let llama = &self.model.config.llama;
         let (layers, heads) = (llama.num_layers, llama.num_kv_heads);
-        kv_bytes(
-            layers,
-            heads,
-            llama.head_dim,
-            positions,
-            1,
-            size_of::<f32>(),
-        )
+        kv_bytes(layers, heads, llama.head_dim, positions, 1, size_of::<f32>())
     }
 }
 

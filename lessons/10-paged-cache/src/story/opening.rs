@@ -55,9 +55,7 @@ fn prompt(scene: &Scene, index: usize) -> anyhow::Result<Vec<TokenId>> {
     };
     let mut tokens = match &scene.model.tokenizer {
         Some(_) => scene.model.encode_prompt(text)?,
-        None => scene
-            .model
-            .made_up_tokens(index % 2 * (index / 2), 9 + 2 * (index / 3)),
+        None => scene.model.made_up_tokens(index % 2 * (index / 2), 9 + 2 * (index / 3)),
     };
     tokens.truncate(LONGEST / 2);
     Ok(tokens)
@@ -172,9 +170,22 @@ pub fn recall(story: &mut Story) {
         id: "recall-kept",
         question: "Lesson 06: of what does the key of a token in the last layer depend?",
         options: &[
-            Choice { text: "on the token alone", answer_to_wrong: Some("The embedding does. A key of a later layer is made of a row that has attended to others.") },
-            Choice { text: "on the token and its position", answer_to_wrong: Some("In the first layer, yes. After it a row holds what attention brought from the rows before.") },
-            Choice { text: "on the token, its position, and all tokens before it", answer_to_wrong: None },
+            Choice {
+                text: "on the token alone",
+                answer_to_wrong: Some(
+                    "The embedding does. A key of a later layer is made of a row that has attended to others.",
+                ),
+            },
+            Choice {
+                text: "on the token and its position",
+                answer_to_wrong: Some(
+                    "In the first layer, yes. After it a row holds what attention brought from the rows before.",
+                ),
+            },
+            Choice {
+                text: "on the token, its position, and all tokens before it",
+                answer_to_wrong: None,
+            },
         ],
         answer: 2,
         because: "And on nothing behind it. So what is kept for a text serves every text that begins with it.",
@@ -198,11 +209,7 @@ pub fn places(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let mut table = Table::new(&["text", "blocks", "position", "entry", "block", "place"]);
     for id in ids {
         let held = engine.memory.pages().table(id).context("it still runs")?;
-        let numbers: Vec<String> = held
-            .blocks
-            .iter()
-            .map(|block| block.0.to_string())
-            .collect();
+        let numbers: Vec<String> = held.blocks.iter().map(|block| block.0.to_string()).collect();
         for position in [0, BLOCKS.1, held.len - 1] {
             let (block, place) = block_place(&held.blocks, BLOCKS.1, position);
             table.row([

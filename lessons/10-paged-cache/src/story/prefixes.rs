@@ -88,34 +88,17 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .collect();
     // So many blocks that nothing is evicted during the race: to find it is the question here.
     let num_blocks = 64 * len / BLOCK_SIZE;
-    let engine = RefCell::new(scene.engine(
-        Pages::new(num_blocks.min(4096), BLOCK_SIZE, len + BLOCK_SIZE),
-        1,
-    ));
+    let engine = RefCell::new(scene.engine(Pages::new(num_blocks.min(4096), BLOCK_SIZE, len + BLOCK_SIZE), 1));
     let slots = RefCell::new(scene.slot_engine(1, len + 1));
 
-    let mut table = Table::new(&[
-        "shared",
-        "rows computed: miss",
-        "hit",
-        "blocks hashed",
-        "hit rate",
-    ]);
+    let mut table = Table::new(&["shared", "rows computed: miss", "hit", "blocks hashed", "hit rate"]);
     let (mut right, mut rate) = (true, 0.0);
     for (index, shared) in shares.iter().enumerate() {
         let mut engine = engine.borrow_mut();
-        ttft(
-            &mut *engine,
-            &prompt(scene, *shared, len, 10 + index),
-            |_, _| (),
-        );
+        ttft(&mut *engine, &prompt(scene, *shared, len, 10 + index), |_, _| ());
         let before = engine.memory.pages().stats();
         let ((), counted) = ledger::measure(|| {
-            ttft(
-                &mut *engine,
-                &prompt(scene, *shared, len, 50 + index),
-                |_, _| (),
-            );
+            ttft(&mut *engine, &prompt(scene, *shared, len, 50 + index), |_, _| ());
         });
         let now = engine.memory.pages().stats();
         let found = (now.prefix_hits - before.prefix_hits) as usize;
@@ -158,9 +141,7 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         });
         let (mut a, mut b, mut c) = (a, b, c);
         race = race
-            .entry_timed(SLOTS, x, move || {
-                ttft(&mut *slots.borrow_mut(), &a(), |_, _| ())
-            })
+            .entry_timed(SLOTS, x, move || ttft(&mut *slots.borrow_mut(), &a(), |_, _| ()))
             .entry_timed(MISS, x, move || {
                 ttft(&mut *engine.borrow_mut(), &b(), |memory, id| {
                     let salt = Salt(1 + id.0);
@@ -173,9 +154,7 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
                     );
                 })
             })
-            .entry_timed(HIT, x, move || {
-                ttft(&mut *engine.borrow_mut(), &c(), |_, _| ())
-            });
+            .entry_timed(HIT, x, move || ttft(&mut *engine.borrow_mut(), &c(), |_, _| ()));
     }
     let race = story.race(race)?;
     let most = shares[shares.len() - 1];
@@ -201,23 +180,14 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn claim(
-    story: &mut Story,
-    race: &RaceResult,
-    (len, most): (usize, usize),
-    right: bool,
-    rate: f64,
-) {
+fn claim(story: &mut Story, race: &RaceResult, (len, most): (usize, usize), right: bool, rate: f64) {
     let ratio = race.ratio_at(HIT, MISS, most as f64);
     let verdict = match (right, ratio >= 2.0) {
         (true, true) => Verdict::Holds,
         (false, false) => Verdict::NotHere,
         _ => Verdict::Partly,
     };
-    let ms = |name: &str, x: usize| {
-        race.entry_at(name, x as f64)
-            .map_or(f64::NAN, |entry| entry.median)
-    };
+    let ms = |name: &str, x: usize| race.entry_at(name, x as f64).map_or(f64::NAN, |entry| entry.median);
     let note = format!(
         "With {most} of {len} tokens shared {:.0} % are found and {} rows are computed: {:.2} ms, against {:.2} ms with a miss and {:.2} ms in a slot. With nothing \
          shared a hit and a miss are the same: {:.2} and {:.2} ms.",

@@ -39,14 +39,7 @@ pub fn half_a_block(story: &mut Story) {
         answer: 1,
         because: "0 to 15 places of the last block are empty, 7.5 in the mean: 80 of 87.5, and 40 of 47.5.",
     });
-    let mut table = Table::new(&[
-        "tokens",
-        "block 1",
-        "block 4",
-        "block 16",
-        "block 64",
-        "slot of 512",
-    ]);
+    let mut table = Table::new(&["tokens", "block 1", "block 4", "block 16", "block 64", "slot of 512"]);
     for mean in [40, 80, 160, 320] {
         let used = |block: usize| format!("{:.0} %", 100.0 * used(mean, block));
         let slot = format!("{:.0} %", 100.0 * mean as f64 / 512.0);
@@ -117,11 +110,7 @@ pub fn three_ways(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         let crowd = &run.samples[..*crowded];
         let mean = |sum: usize| sum as f64 / crowd.len().max(1) as f64;
         let live = mean(crowd.iter().map(|s| s.live).sum()) / MEMORY.0 as f64;
-        let moved = if *name == "grow: one piece" {
-            regions.moved()
-        } else {
-            0
-        };
+        let moved = if *name == "grow: one piece" { regions.moved() } else { 0 };
         table.row([
             (*name).to_owned(),
             format!("{:.0} %", 100.0 * run.mean_usage(*crowded)),
@@ -137,10 +126,7 @@ pub fn three_ways(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "Means over the steps in which somebody waited. Of what is held, or free and of no use to the one who waits, a share holds tokens. The rest of all \
          memory is promised to those who run, or too little for the next one.",
     );
-    let usage: Vec<f64> = runs
-        .iter()
-        .map(|(_, run, crowded)| run.mean_usage(*crowded))
-        .collect();
+    let usage: Vec<f64> = runs.iter().map(|(_, run, crowded)| run.mean_usage(*crowded)).collect();
     story.values("usage", &usage);
     claim(story, &usage, &runs[1].1);
     let mut chart = Chart::lines("use", "What is held, and what is used of it")
@@ -170,15 +156,8 @@ fn thinned(samples: &[paged_cache::ways::Sample]) -> Vec<(f64, f64)> {
 
 fn claim(story: &mut Story, usage: &[f64], grown: &Run) {
     let (reserve, grow, blocks) = (usage[0], usage[1], usage[2]);
-    let lost = grown
-        .samples
-        .iter()
-        .filter(|sample| sample.lost > 0)
-        .count();
-    let verdict = match (
-        blocks >= CLAIMED,
-        reserve < 0.5 && grow < blocks && lost > 0,
-    ) {
+    let lost = grown.samples.iter().filter(|sample| sample.lost > 0).count();
+    let verdict = match (blocks >= CLAIMED, reserve < 0.5 && grow < blocks && lost > 0) {
         (true, true) => Verdict::Holds,
         (false, false) => Verdict::NotHere,
         _ => Verdict::Partly,

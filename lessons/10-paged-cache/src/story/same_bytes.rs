@@ -17,10 +17,7 @@ const PLACES: usize = 16;
 type Job = (Vec<TokenId>, usize);
 
 /// All answers, in the order of the requests.
-fn run<R: Runner<M>, M: Memory>(
-    engine: &mut Engine<R, M>,
-    jobs: &[Job],
-) -> anyhow::Result<Vec<Vec<TokenId>>> {
+fn run<R: Runner<M>, M: Memory>(engine: &mut Engine<R, M>, jobs: &[Job]) -> anyhow::Result<Vec<Vec<TokenId>>> {
     let mut first = None;
     for (prompt, new_tokens) in jobs {
         let id = engine.submit(prompt, *new_tokens)?;
@@ -51,12 +48,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let jobs: Vec<Job> = arrivals(scene.seed, count, &lengths, &Pace::AtOnce)
         .iter()
         .enumerate()
-        .map(|(index, text)| {
-            (
-                scene.model.made_up_tokens(index, text.prompt_tokens),
-                text.new_tokens,
-            )
-        })
+        .map(|(index, text)| (scene.model.made_up_tokens(index, text.prompt_tokens), text.new_tokens))
         .collect();
     let new_tokens: usize = jobs.iter().map(|job| job.1).sum();
     let num_blocks = SLOTS * context / BLOCK_SIZE;
@@ -80,10 +72,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let race = story.race(race)?;
     let steps = |engine_steps: u64, runs: u64| engine_steps / runs.max(1);
     let runs = if scene.model.is_large() { 2 } else { 6 };
-    let (slot_steps, block_steps) = (
-        steps(slots.num_steps(), runs),
-        steps(blocks.num_steps(), runs),
-    );
+    let (slot_steps, block_steps) = (steps(slots.num_steps(), runs), steps(blocks.num_steps(), runs));
     story.show("steps with slots", slot_steps);
     story.show("steps with blocks", block_steps);
     story.say(format!(

@@ -72,13 +72,7 @@ fn fill<C: KvCache + Memory>(cache: &mut C, scene: &Scene, context: usize) -> an
 }
 
 /// Attention of one more row of each text, in all layers. Returns the last layer's outputs.
-fn attend<C: KvCache>(
-    cache: &C,
-    scene: &Scene,
-    batch: &Batch,
-    qkv: &[f32],
-    scores: &mut Vec<f32>,
-) -> Vec<f32> {
+fn attend<C: KvCache>(cache: &C, scene: &Scene, batch: &Batch, qkv: &[f32], scores: &mut Vec<f32>) -> Vec<f32> {
     let llama = &scene.model.config.llama;
     let mut out = vec![0.0; batch.num_rows() * llama.q_size()];
     for layer in 0..llama.num_layers {
@@ -118,8 +112,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     fill(&mut slots, scene, context)?;
     let mut paged = Vec::new();
     for size in SIZES {
-        let pages =
-            Pages::new(TEXTS * context.div_ceil(size), size, context).without_prefix_cache();
+        let pages = Pages::new(TEXTS * context.div_ceil(size), size, context).without_prefix_cache();
         let mut cache = PagedCache::new(llama, pages);
         fill(&mut cache, scene, context)?;
         paged.push((size, cache));
@@ -136,11 +129,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     )
     .unit("µs")
     .rounds(if scene.model.is_large() { 5 } else { 15 })
-    .at_least(Duration::from_millis(if scene.model.is_large() {
-        1
-    } else {
-        6
-    }))
+    .at_least(Duration::from_millis(if scene.model.is_large() { 1 } else { 6 }))
     .baseline("slots (08)")
     .check(|a: &Vec<f32>, b| match a == b {
         true => Ok(()),
@@ -151,19 +140,12 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         let (last, qkv) = (&last, &qkv);
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         race = race
-            .entry("slots (08)", x, move || {
-                attend(slots, scene, last, qkv, &mut theirs)
-            })
-            .entry("blocks", x, move || {
-                attend(cache, scene, last, qkv, &mut ours)
-            });
+            .entry("slots (08)", x, move || attend(slots, scene, last, qkv, &mut theirs))
+            .entry("blocks", x, move || attend(cache, scene, last, qkv, &mut ours));
     }
     let race = story.race(race)?;
     let time = |size: usize| {
-        let median = |name: &str| {
-            race.entry_at(name, size as f64)
-                .map_or(f64::NAN, |entry| entry.median)
-        };
+        let median = |name: &str| race.entry_at(name, size as f64).map_or(f64::NAN, |entry| entry.median);
         median("blocks") / median("slots (08)")
     };
     let mut table = Table::new(&[
@@ -188,14 +170,16 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "Where blocks are ahead it is not because they are blocks: their table says what is read next, so it can be asked for before it is needed. One \
          piece could be asked for too.",
     );
-    let points =
-        |of: &dyn Fn(usize) -> f64| SIZES.iter().map(|size| (*size as f64, of(*size))).collect();
+    let points = |of: &dyn Fn(usize) -> f64| SIZES.iter().map(|size| (*size as f64, of(*size))).collect();
     let chart = Chart::lines("blocks", "How large is a block?")
         .x_label("positions of a block")
         .y_label("times")
         .log_x()
         .log_y()
-        .note(&format!("{TEXTS} texts of {context} positions; memory: texts of 80 tokens in the mean; model {}", scene.model.name))
+        .note(&format!(
+            "{TEXTS} texts of {context} positions; memory: texts of 80 tokens in the mean; model {}",
+            scene.model.name
+        ))
         .series("attention, against slots (08)", points(&time))
         .dashed("memory, against the tokens", points(&room))
         .rule("slots (08)", 1.0);

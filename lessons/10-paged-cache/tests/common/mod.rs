@@ -6,14 +6,10 @@ use training::TokenId;
 
 /// Tiny models: as many key heads as query heads, some, and one.
 pub fn fixture_models() -> Vec<Model> {
-    [
-        "all-kv-untied-f32",
-        "some-kv-tied-bf16",
-        "one-kv-untied-f16",
-    ]
-    .into_iter()
-    .map(|name| Model::open(fixtures::model(name).to_str().unwrap()).unwrap())
-    .collect()
+    ["all-kv-untied-f32", "some-kv-tied-bf16", "one-kv-untied-f16"]
+        .into_iter()
+        .map(|name| Model::open(fixtures::model(name).to_str().unwrap()).unwrap())
+        .collect()
 }
 
 /// Tokens that look random and are the same each time; the same beginning for every length.

@@ -19,9 +19,8 @@ impl<P: Policy> Policy for LengthCap<P> {
     }
 
     fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering {
-        let is_behind = |c: &Candidate| {
-            c.prompt_tokens > self.prompt_tokens && now.saturating_sub(c.arrived) < self.patience
-        };
+        let is_behind =
+            |c: &Candidate| c.prompt_tokens > self.prompt_tokens && now.saturating_sub(c.arrived) < self.patience;
         (is_behind(a).cmp(&is_behind(b))).then_with(|| self.inner.compare(now, a, b))
     }
 }

@@ -38,11 +38,7 @@ pub trait Policy: Send {
 // ANCHOR_END: policy
 
 /// The place of the one that goes first; of equal ones the lowest number. Cost: one comparison for each candidate.
-pub fn first(
-    policy: &dyn Policy,
-    now: Duration,
-    candidates: impl Iterator<Item = Candidate>,
-) -> Option<usize> {
+pub fn first(policy: &dyn Policy, now: Duration, candidates: impl Iterator<Item = Candidate>) -> Option<usize> {
     let before = |a: &Candidate, b: &Candidate| policy.compare(now, a, b).then(a.id.cmp(&b.id));
     let best = candidates.enumerate().min_by(|(_, a), (_, b)| before(a, b));
     best.map(|(place, _)| place)

@@ -34,11 +34,7 @@ impl Costed {
 }
 
 impl Runner<SwapSpace<Pages>> for Costed {
-    fn forward(
-        &mut self,
-        memory: &mut SwapSpace<Pages>,
-        batch: &Batch,
-    ) -> Result<&mut [f32], EngineError> {
+    fn forward(&mut self, memory: &mut SwapSpace<Pages>, batch: &Batch) -> Result<&mut [f32], EngineError> {
         self.took = self.cost.of(batch);
         self.copied.clear();
         memory.device_mut().begin(batch, &mut self.copied)?;

@@ -28,11 +28,7 @@ pub type NumbersEngine = Engine<Costed, Pages>;
 /// An engine for a setup, with nobody in it.
 pub fn engine(setup: &Setup, policy: Box<dyn Policy>) -> NumbersEngine {
     let limits = setup.limits.clone();
-    let pages = Pages::new(
-        setup.num_blocks,
-        setup.block_size,
-        limits.engine.max_seq_len,
-    );
+    let pages = Pages::new(setup.num_blocks, setup.block_size, limits.engine.max_seq_len);
     // All prompts look alike here, so nothing may be found by its content.
     let pages = pages.without_prefix_cache().promising(Promise::Known);
     let memory = SwapSpace::new(pages, setup.host_tokens);
@@ -47,11 +43,7 @@ pub fn engine(setup: &Setup, policy: Box<dyn Policy>) -> NumbersEngine {
 ///
 /// # Panics
 /// If the jobs are not in the order of their times.
-pub fn simulate(
-    setup: &Setup,
-    policy: Box<dyn Policy>,
-    jobs: &[Job],
-) -> Result<Simulation, Refusal> {
+pub fn simulate(setup: &Setup, policy: Box<dyn Policy>, jobs: &[Job]) -> Result<Simulation, Refusal> {
     assert!(jobs.is_sorted_by_key(|job| job.at), "jobs come in order");
     let (mut engine, mut clock) = (engine(setup, policy), VirtualClock::new());
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(jobs.len());

@@ -46,9 +46,7 @@ fn jobs(seed: u64) -> Vec<Job> {
         prompt_tokens,
         new_tokens,
     };
-    let pace = Pace::Poisson {
-        per_second: SHORT.3,
-    };
+    let pace = Pace::Poisson { per_second: SHORT.3 };
     let lengths = Lengths::equal(SHORT.0, SHORT.1);
     let short = arrivals(seed, SHORT.2, &lengths, &pace);
     let mut jobs: Vec<Job> = (short.iter())
@@ -66,11 +64,7 @@ fn jobs(seed: u64) -> Vec<Job> {
 
 /// Where the long ones block: memory for everybody, or for one of them and a little.
 fn machine(chunked: bool, is_tight: bool) -> Setup {
-    let mut setup = if chunked {
-        world::chunked()
-    } else {
-        world::whole()
-    };
+    let mut setup = if chunked { world::chunked() } else { world::whole() };
     if is_tight {
         setup.num_blocks = (LONG.0 + LONG.1).div_ceil(setup.block_size) * 3 / 2;
     }
@@ -94,14 +88,7 @@ pub fn by_one(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         because: "Chunks help while it is read, not while it waits. Against that only another order helps: a cap or short ones first, with a limit on patience.",
     });
     let jobs = jobs(scene.seed);
-    let mut table = Table::new(&[
-        "short ones, ms",
-        "P50",
-        "P99",
-        "memory short: P50",
-        "P99",
-        "long ones",
-    ]);
+    let mut table = Table::new(&["short ones, ms", "P50", "P99", "memory short: P50", "P99", "long ones"]);
     let mut tails = Vec::new();
     for (name, is_chunked, policy) in WAYS {
         let mut row = vec![name.to_owned()];
@@ -111,10 +98,7 @@ pub fn by_one(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             let done = world::run(&machine(is_chunked, is_tight), policy(), &jobs)?;
             let short = world::first_tokens(&done, &jobs, |job| job.prompt_tokens == SHORT.0);
             let p99 = percentile_ms(&short, 99.0);
-            row.extend([
-                format!("{:.0}", percentile_ms(&short, 50.0)),
-                format!("{p99:.0}"),
-            ]);
+            row.extend([format!("{:.0}", percentile_ms(&short, 50.0)), format!("{p99:.0}")]);
             pair[index] = p99;
             let longest = world::first_tokens(&done, &jobs, |job| job.prompt_tokens == LONG.0);
             long = long.max(longest.into_iter().map(in_ms).fold(0.0, f64::max));
@@ -134,10 +118,7 @@ pub fn by_one(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         |chart, (name, [read, waits])| {
             chart.group(
                 name,
-                &[
-                    ("while it is read", *read),
-                    ("while it waits for memory", *waits),
-                ],
+                &[("while it is read", *read), ("while it waits for memory", *waits)],
             )
         },
     );
@@ -150,9 +131,7 @@ fn claim(story: &mut Story, tails: &[(&str, [f64; 2])]) {
     // Half of the tail or less counts as mended.
     let mends = |tail: &[f64; 2], kind: usize| first_come[kind] >= 2.0 * tail[kind];
     let alone = &tails[1..4];
-    let all = alone
-        .iter()
-        .all(|(_, tail)| mends(tail, 0) && mends(tail, 1));
+    let all = alone.iter().all(|(_, tail)| mends(tail, 0) && mends(tail, 1));
     let each_kind = [0, 1].map(|kind| tails[1..].iter().any(|(_, tail)| mends(tail, kind)));
     let verdict = match (all, each_kind) {
         (true, _) => Verdict::Holds,

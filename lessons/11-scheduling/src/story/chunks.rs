@@ -63,11 +63,7 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         name: name(chunk),
         rounds: Vec::new(),
     }));
-    let rounds = if scene.model.is_large() {
-        ROUNDS.1
-    } else {
-        ROUNDS.0
-    };
+    let rounds = if scene.model.is_large() { ROUNDS.1 } else { ROUNDS.0 };
     let bar = story.progress(rounds as u64 + 1, "rounds");
     for round in 0..=rounds {
         let mut seen = vec![stall::before(scene, &prompt)?];
@@ -88,19 +84,13 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     }
     bar.finish_and_clear();
     drawn(story, &runs);
-    let gap = race(
-        "stall",
-        "Longest time before a token of the stream",
-        &runs,
-        |seen| in_ms(seen.longest()),
-    );
+    let gap = race("stall", "Longest time before a token of the stream", &runs, |seen| {
+        in_ms(seen.longest())
+    });
     story.race_result(&gap);
-    let first = race(
-        "long-ttft",
-        "First token of the long prompt",
-        &runs,
-        |seen| in_ms(seen.long_at - seen.came),
-    );
+    let first = race("long-ttft", "First token of the long prompt", &runs, |seen| {
+        in_ms(seen.long_at - seen.came)
+    });
     story.race_result(&first);
     claim(story, &runs, &gap, &first)?;
     knob(story, scene, &prompt)?;
@@ -114,9 +104,7 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
                 scene.model.name
             )),
         |chart, runs| {
-            let points = (2..)
-                .zip(runs.gaps())
-                .map(|(token, ms)| (f64::from(token), ms));
+            let points = (2..).zip(runs.gaps()).map(|(token, ms)| (f64::from(token), ms));
             chart.series(&runs.name, points.collect())
         },
     );
@@ -128,18 +116,10 @@ pub fn measured(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 fn knob(story: &mut Story, scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<()> {
     let long = stall::long_prompt(scene).len();
     let rounds = if scene.model.is_large() { 1 } else { 3 };
-    let mut table = Table::new(&[
-        "chunk",
-        "steps",
-        "ms a token",
-        "times quiet",
-        "first token, ms",
-    ]);
+    let mut table = Table::new(&["chunk", "steps", "ms a token", "times quiet", "first token, ms"]);
     let mut rows = Vec::new();
     for chunk in [8usize, 16, 32, 64, 128, 256] {
-        let seen: anyhow::Result<Vec<Seen>> = (0..rounds)
-            .map(|_| stall::to_its_end(scene, prompt, chunk))
-            .collect();
+        let seen: anyhow::Result<Vec<Seen>> = (0..rounds).map(|_| stall::to_its_end(scene, prompt, chunk)).collect();
         let runs = Runs {
             name: chunk.to_string(),
             rounds: seen?,
@@ -201,12 +181,7 @@ fn drawn(story: &mut Story, runs: &[Runs]) {
     );
 }
 
-fn claim(
-    story: &mut Story,
-    runs: &[Runs],
-    gap: &RaceResult,
-    first: &RaceResult,
-) -> anyhow::Result<()> {
+fn claim(story: &mut Story, runs: &[Runs], gap: &RaceResult, first: &RaceResult) -> anyhow::Result<()> {
     let median = |race: &RaceResult, name: &str| -> anyhow::Result<f64> {
         let entry = race.entries.iter().find(|entry| entry.name == name);
         Ok(entry.context("an entry of each contender")?.median)

@@ -41,24 +41,17 @@ fn objectives(scene: &Scene, capacity: f64) -> anyhow::Result<Objectives> {
         all.extend(outcome.latency());
     }
     let allowed = |times: &[Duration]| OBJECTIVE * percentile(times, 50.0).unwrap_or_default();
-    let objective =
-        |(kind, (first, all)): (Kind, (Vec<_>, Vec<_>))| (kind, (allowed(&first), allowed(&all)));
+    let objective = |(kind, (first, all)): (Kind, (Vec<_>, Vec<_>))| (kind, (allowed(&first), allowed(&all)));
     Ok(times.into_iter().map(objective).collect())
 }
 
 /// Share of some requests that were answered in time, of all of these that came.
-fn in_time(
-    done: &Simulation,
-    jobs: &[Job],
-    objectives: &Objectives,
-    wanted: fn(&Job) -> bool,
-) -> f64 {
+fn in_time(done: &Simulation, jobs: &[Job], objectives: &Objectives, wanted: fn(&Job) -> bool) -> f64 {
     let is_in_time = |outcome: &Outcome, job: &Job| {
         let Some((first, all)) = objectives.get(&kind(job)) else {
             return false;
         };
-        outcome.ttft().is_some_and(|ttft| ttft <= *first)
-            && outcome.latency().is_some_and(|latency| latency <= *all)
+        outcome.ttft().is_some_and(|ttft| ttft <= *first) && outcome.latency().is_some_and(|latency| latency <= *all)
     };
     let pairs = done.outcomes.iter().zip(jobs);
     let of_kind: Vec<bool> = pairs
@@ -85,9 +78,7 @@ fn ways(timeout: Duration) -> Vec<Way> {
     vec![
         ("first come (08)", world::whole(), || Box::new(Fcfs)),
         ("first come, chunks", world::chunked(), || Box::new(Fcfs)),
-        ("first come, timeout", with_timeout.clone(), || {
-            Box::new(Fcfs)
-        }),
+        ("first come, timeout", with_timeout.clone(), || Box::new(Fcfs)),
         ("short first, timeout", with_timeout.clone(), || {
             Box::new(ShortestPrompt)
         }),
@@ -103,16 +94,8 @@ pub fn sweep(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     let capacity = world::capacity(scene.seed, &world::three_kinds())?;
     let objectives = objectives(scene, capacity)?;
-    let timeout = objectives
-        .values()
-        .map(|(first, _)| *first)
-        .min()
-        .unwrap_or_default();
-    story.show_as(
-        "served at most",
-        capacity,
-        format!("{capacity:.1} requests a second"),
-    );
+    let timeout = objectives.values().map(|(first, _)| *first).min().unwrap_or_default();
+    story.show_as("served at most", capacity, format!("{capacity:.1} requests a second"));
     story.show_as(
         "timeout",
         in_ms(timeout),
@@ -123,10 +106,7 @@ pub fn sweep(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     let ways = ways(timeout);
     let names: Vec<&str> = ways.iter().map(|(name, ..)| *name).collect();
-    let (mut all, mut modest) = (
-        vec![Shares::new(); ways.len()],
-        vec![Shares::new(); ways.len()],
-    );
+    let (mut all, mut modest) = (vec![Shares::new(); ways.len()], vec![Shares::new(); ways.len()]);
     for load in LOADS {
         let rate = load * capacity;
         let jobs = world::jobs(scene.seed, COUNT, &world::three_kinds(), rate, 1);
@@ -162,27 +142,15 @@ fn table(story: &mut Story, id: &str, names: &[&str], shares: &[Shares]) {
     header.extend(loads.iter().map(String::as_str));
     let mut table = Table::new(&header);
     for (name, shares) in names.iter().zip(shares) {
-        let cells = shares
-            .iter()
-            .map(|(_, share)| format!("{:.0}", 100.0 * share));
+        let cells = shares.iter().map(|(_, share)| format!("{:.0}", 100.0 * share));
         table.row(std::iter::once((*name).to_owned()).chain(cells));
         story.values(&format!("{id}, {name}"), shares);
     }
     story.table(&table);
 }
 
-fn drawn(
-    story: &mut Story,
-    names: &[&str],
-    all: &[Shares],
-    modest: &[Shares],
-) -> anyhow::Result<()> {
-    let percent = |shares: &Shares| {
-        shares
-            .iter()
-            .map(|(x, y)| (*x, 100.0 * y))
-            .collect::<Vec<_>>()
-    };
+fn drawn(story: &mut Story, names: &[&str], all: &[Shares], modest: &[Shares]) -> anyhow::Result<()> {
+    let percent = |shares: &Shares| shares.iter().map(|(x, y)| (*x, 100.0 * y)).collect::<Vec<_>>();
     let mut chart = Chart::lines("load", "Requests that are answered in time")
         .x_label("load, as a share of what can be served")
         .y_label("% of those that come")
@@ -191,10 +159,7 @@ fn drawn(
     for index in [0, SIMPLE] {
         chart = chart.dashed(names[index], percent(&all[index]));
     }
-    for (index, name) in [
-        (SIMPLE, "small tenants, timeout"),
-        (4, "small tenants, fair quota"),
-    ] {
+    for (index, name) in [(SIMPLE, "small tenants, timeout"), (4, "small tenants, fair quota")] {
         chart = chart.dashed(name, percent(&modest[index]));
     }
     story.chart(&chart)?;
@@ -214,8 +179,7 @@ fn claim(story: &mut Story, all: &[Shares], modest: &[Shares]) {
     let (for_all, for_modest) = (beaten(all), beaten(modest));
     // Strong: up to the capacity nothing beats it, and the timeout is worth something beyond it.
     let full = LOADS.iter().position(|load| *load >= 1.0).unwrap_or(last);
-    let is_strong =
-        for_all.is_none_or(|load| load > full) && all[SIMPLE][last].1 > 2.0 * all[0][last].1;
+    let is_strong = for_all.is_none_or(|load| load > full) && all[SIMPLE][last].1 > 2.0 * all[0][last].1;
     let ends = match (for_all, for_modest) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),

@@ -53,11 +53,7 @@ pub fn two_streams(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let bar = |seen: &Seen, index: usize| {
         let gap = seen.gaps()[index - 1];
         let share = gap.as_secs_f64() / most.as_secs_f64().max(1e-9);
-        let text = format!(
-            "{} {:.1} ms",
-            term::bar(share, COLUMNS).trim_end(),
-            in_ms(gap)
-        );
+        let text = format!("{} {:.1} ms", term::bar(share, COLUMNS).trim_end(), in_ms(gap));
         term::pad(&text, COLUMNS + 10)
     };
     for index in BEFORE - 3..TOKENS.min(BEFORE + 12) {
@@ -79,10 +75,7 @@ pub fn two_streams(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             std::thread::sleep(whole.gaps()[index - 1].max(std::time::Duration::from_millis(40)));
         }
     }
-    anyhow::ensure!(
-        whole.tokens == chunked.tokens,
-        "the two runs wrote different texts"
-    );
+    anyhow::ensure!(whole.tokens == chunked.tokens, "the two runs wrote different texts");
     story.values("longest_whole_ms", in_ms(whole.longest()));
     story.values("longest_chunked_ms", in_ms(chunked.longest()));
     story.say_as(

@@ -20,10 +20,7 @@ fn letters(step: &StepTrace, budget: usize) -> String {
             std::iter::repeat_n(letter, share.rows)
         })
         .collect();
-    line.extend(std::iter::repeat_n(
-        '·',
-        budget.saturating_sub(step.num_rows()),
-    ));
+    line.extend(std::iter::repeat_n('·', budget.saturating_sub(step.num_rows())));
     line
 }
 
@@ -37,20 +34,9 @@ pub fn drawn(story: &mut Story) -> anyhow::Result<()> {
     let setup = Setup::new(5, 128).with_budget(BUDGET, 8);
     let mut engine = engine(&setup, Box::new(Fcfs));
     engine.start_trace();
-    let requests = [
-        ("A", 2, 9),
-        ("B", 2, 9),
-        ("C", 30, 4),
-        ("D", 6, 6),
-        ("E", 4, 5),
-    ];
+    let requests = [("A", 2, 9), ("B", 2, 9), ("C", 30, 4), ("D", 6, 6), ("E", 4, 5)];
     for (_, prompt, new) in requests {
-        engine.submit(
-            Duration::ZERO,
-            Meta::default(),
-            &vec![TokenId(0); prompt],
-            new,
-        )?;
+        engine.submit(Duration::ZERO, Meta::default(), &vec![TokenId(0); prompt], new)?;
     }
     while !engine.is_idle() {
         engine.step(Duration::ZERO, &mut |_: Event<'_>| Delivery::Taken)?;

@@ -8,8 +8,7 @@ use lab::table::Table;
 use scheduling::TenantId;
 use scheduling::fairness::jain;
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing,
-    ShortestPrompt,
+    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
 };
 use scheduling::simulate::Setup;
 use static_batching::workload::Lengths;
@@ -40,9 +39,7 @@ const WAYS: [Way; 8] = [
             step: Duration::from_secs(5),
         })
     }),
-    ("place a class", true, || {
-        Box::new(PlacesPerClass { places: 2 })
-    }),
+    ("place a class", true, || Box::new(PlacesPerClass { places: 2 })),
     ("fair quota", true, || Box::new(FairQuota)),
 ];
 
@@ -59,11 +56,7 @@ struct Came {
 fn came(scene: &Scene, lengths: &Lengths, burst: usize, way: &Way) -> anyhow::Result<Came> {
     let rate = LOAD * world::capacity(scene.seed, lengths)?;
     let jobs = world::jobs(scene.seed, COUNT, lengths, rate, burst);
-    let machine = if way.1 {
-        world::chunked()
-    } else {
-        world::whole()
-    };
+    let machine = if way.1 { world::chunked() } else { world::whole() };
     let all_served = world::run(&machine, way.2(), &jobs)?.end;
     let setup = Setup {
         horizon: jobs.last().map_or(Duration::ZERO, |job| job.at),
@@ -158,29 +151,22 @@ fn drawn(story: &mut Story, names: &[&str], all: &[Vec<Came>]) -> anyhow::Result
             .note("virtual clock, twice as much comes as can be served")
     };
     let title = format!("Short ones until the first token, {}", names[1]);
-    let waits = WAYS.iter().zip(all).fold(
-        chart("policies", &title, "ms").log_y(),
-        |chart, (way, came)| chart.group(way.0, &[("P50", came[1].p50), ("P99", came[1].p99)]),
-    );
+    let waits = WAYS
+        .iter()
+        .zip(all)
+        .fold(chart("policies", &title, "ms").log_y(), |chart, (way, came)| {
+            chart.group(way.0, &[("P50", came[1].p50), ("P99", came[1].p99)])
+        });
     story.chart(&waits.less_is_better().baseline(WAYS[0].0))?;
     let of_each = |chart: Chart, number: fn(&Came) -> f64| {
         WAYS.iter().zip(all).fold(chart, |chart, (way, came)| {
-            let parts: Vec<(&str, f64)> =
-                names.iter().copied().zip(came.iter().map(number)).collect();
+            let parts: Vec<(&str, f64)> = names.iter().copied().zip(came.iter().map(number)).collect();
             chart.group(way.0, &parts)
         })
     };
-    let fairness = chart(
-        "fairness",
-        "How evenly four tenants are served",
-        "Jain's index",
-    );
+    let fairness = chart("fairness", "How evenly four tenants are served", "Jain's index");
     story.chart(&of_each(fairness, |came| came.fairness).baseline(WAYS[0].0))?;
-    let tokens = chart(
-        "throughput",
-        "Tokens a second while requests keep coming",
-        "tokens/s",
-    );
+    let tokens = chart("throughput", "Tokens a second while requests keep coming", "tokens/s");
     story.chart(&of_each(tokens, |came| came.tokens_per_second).baseline(WAYS[0].0))?;
     Ok(())
 }

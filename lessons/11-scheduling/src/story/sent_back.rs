@@ -109,17 +109,14 @@ pub fn raced(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.table(&table);
     let rounds = if scene.model.is_large() { 1 } else { 5 };
     let race = ways.iter().fold(
-        Race::new(
-            "sent-back",
-            "All answers, by what happens when memory is short",
-        )
-        .unit("ms")
-        .rounds(rounds)
-        .baseline("enough memory")
-        .check(|a: &Vec<Vec<TokenId>>, b| match a == b {
-            true => Ok(()),
-            false => Err("an answer changed".to_owned()),
-        }),
+        Race::new("sent-back", "All answers, by what happens when memory is short")
+            .unit("ms")
+            .rounds(rounds)
+            .baseline("enough memory")
+            .check(|a: &Vec<Vec<TokenId>>, b| match a == b {
+                true => Ok(()),
+                false => Err("an answer changed".to_owned()),
+            }),
         |race, (name, num_blocks, preemption)| {
             race.entry(name, None, || {
                 let run = serve(scene, *num_blocks, *preemption);

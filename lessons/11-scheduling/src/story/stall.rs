@@ -105,12 +105,7 @@ pub fn to_its_end(scene: &Scene, prompt: &[TokenId], chunk: usize) -> anyhow::Re
     for_tokens(scene, prompt, chunk, BEFORE + steps + 2)
 }
 
-fn for_tokens(
-    scene: &Scene,
-    prompt: &[TokenId],
-    chunk: usize,
-    tokens: usize,
-) -> anyhow::Result<Seen> {
+fn for_tokens(scene: &Scene, prompt: &[TokenId], chunk: usize, tokens: usize) -> anyhow::Result<Seen> {
     let engine = scene.engine(&Means {
         max_running: 2,
         chunk,
@@ -120,12 +115,7 @@ fn for_tokens(
     watch(scene, engine, prompt, tokens)
 }
 
-fn watch(
-    scene: &Scene,
-    mut engine: impl Steps,
-    prompt: &[TokenId],
-    tokens: usize,
-) -> anyhow::Result<Seen> {
+fn watch(scene: &Scene, mut engine: impl Steps, prompt: &[TokenId], tokens: usize) -> anyhow::Result<Seen> {
     let long = long_prompt(scene);
     let stream = engine.submit(prompt, tokens)?;
     let (begun, mut heard) = (Instant::now(), Vec::new());

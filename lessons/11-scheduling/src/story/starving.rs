@@ -143,16 +143,7 @@ fn claim(story: &mut Story, low: &[[f64; 3]]) {
     let note = format!(
         "Worst wait of class 2 in a rush of {} s: {:.1} s under priority, {:.1} s with ageing of 100 ms a class, {:.1} s with 5 s a class, {:.1} s with a place kept for each class; \
          {:.1} s for everybody in the order of arrival. Class 0 pays: {:.2} s at worst under priority, {:.2}, {:.2} and {:.2} s with the remedies.",
-        RUSHES[2],
-        strict[2],
-        quick[2],
-        slow[2],
-        quota[2],
-        first_come[2],
-        strict[0],
-        quick[0],
-        slow[0],
-        quota[0]
+        RUSHES[2], strict[2], quick[2], slow[2], quota[2], first_come[2], strict[0], quick[0], slow[0], quota[0]
     );
     story.claim(Claim {
         id: "Q1",

@@ -125,11 +125,7 @@ pub fn percentile_ms(times: &[Duration], percent: f64) -> f64 {
 }
 
 /// Times to the first token of some of the requests. Who had none by the end has waited until then at least.
-pub fn first_tokens<'a>(
-    done: &'a Simulation,
-    jobs: &'a [Job],
-    wanted: impl Fn(&Job) -> bool + 'a,
-) -> Vec<Duration> {
+pub fn first_tokens<'a>(done: &'a Simulation, jobs: &'a [Job], wanted: impl Fn(&Job) -> bool + 'a) -> Vec<Duration> {
     let of_kind = done.outcomes.iter().zip(jobs);
     let ttft = |outcome: &Outcome| {
         let so_far = done.end.saturating_sub(outcome.arrived);

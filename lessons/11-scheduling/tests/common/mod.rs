@@ -73,12 +73,7 @@ pub fn engine<'m>(model: &'m Model, pool: &'m Pool, setting: Setting) -> ModelEn
     engine_with(model, pool, setting, Box::new(Fcfs))
 }
 
-pub fn engine_with<'m>(
-    model: &'m Model,
-    pool: &'m Pool,
-    setting: Setting,
-    policy: Box<dyn Policy>,
-) -> ModelEngine<'m> {
+pub fn engine_with<'m>(model: &'m Model, pool: &'m Pool, setting: Setting, policy: Box<dyn Policy>) -> ModelEngine<'m> {
     let limits = EngineLimits::of_model(&model.config, setting.max_running);
     let limits = StepLimits {
         max_chunk_tokens: setting.chunk,
@@ -93,12 +88,7 @@ pub fn engine_with<'m>(
     };
     let cache = PagedCache::new(&model.config.llama, pages);
     let runner = ModelRunner::new(model, pool, setting.budget, setting.max_seq_len);
-    Engine::new(
-        runner,
-        SwapSpace::new(cache, setting.host_tokens),
-        limits,
-        policy,
-    )
+    Engine::new(runner, SwapSpace::new(cache, setting.host_tokens), limits, policy)
 }
 
 /// Nothing is held by anybody.
@@ -107,11 +97,7 @@ pub fn assert_empty(engine: &ModelEngine<'_>) {
     assert_eq!(engine.memory.num_stored(), 0, "sequences in the host pool");
     let pages = engine.memory.device().pages();
     assert_eq!(pages.num_held(), 0, "blocks held");
-    assert_eq!(
-        pages.num_unpromised(),
-        pages.allocator().num_blocks(),
-        "promises left"
-    );
+    assert_eq!(pages.num_unpromised(), pages.allocator().num_blocks(), "promises left");
 }
 
 /// The answer drawn with these parameters: lesson 06's pass, lesson 09's sampler, nobody else there.
@@ -128,8 +114,7 @@ pub fn sampled(
     let (mut sampler, mut output) = (Sampler::new(), Vec::new());
     let mut rows = prompt.to_vec();
     while output.len() < max_new_tokens && prompt.len() + output.len() < max_seq_len {
-        let pass =
-            kv_cache::forward::forward(config, weights, &mut state, &mut cache, &pool, &rows);
+        let pass = kv_cache::forward::forward(config, weights, &mut state, &mut cache, &pool, &rows);
         let mut logits = pass.unwrap().to_vec();
         let sampled = sampler.sample(params, prompt, &output, &mut logits);
         let token = sampled.unwrap().token;

@@ -65,12 +65,7 @@ pub struct Refusal {
 ///
 /// # Errors
 /// When cargo is missing, was stopped, or fails for another reason than the code.
-pub fn build(
-    course: &Course,
-    twin: &Twin,
-    goal: Goal,
-    features: &[&str],
-) -> Result<Built, CourseError> {
+pub fn build(course: &Course, twin: &Twin, goal: Goal, features: &[&str]) -> Result<Built, CourseError> {
     let package = twin.package();
     let mut command = course.cargo.command();
     command.current_dir(&twin.work);
@@ -120,11 +115,7 @@ pub fn build(
 ///
 /// # Errors
 /// As [`build`]; here an error of the compiler is one too.
-pub fn build_all(
-    course: &Course,
-    twins: &[Twin],
-    only_stubs: bool,
-) -> Result<Vec<(String, PathBuf)>, CourseError> {
+pub fn build_all(course: &Course, twins: &[Twin], only_stubs: bool) -> Result<Vec<(String, PathBuf)>, CourseError> {
     let Some(first) = twins.first() else {
         return Ok(Vec::new());
     };
@@ -186,15 +177,9 @@ pub fn build_tests(course: &Course, workspace: &Path) -> Result<BuiltTests, Cour
 fn run(course: &Course, command: &mut Command, shows: bool) -> Result<Output, CourseError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     // Warnings are about unfinished code as often as not; the tests say what counts.
-    command.stderr(if shows {
-        Stdio::inherit()
-    } else {
-        Stdio::piped()
-    });
+    command.stderr(if shows { Stdio::inherit() } else { Stdio::piped() });
     let child = command.spawn().map_err(|error| no_cargo(course, error))?;
-    let output = child
-        .wait_with_output()
-        .map_err(|error| no_cargo(course, error))?;
+    let output = child.wait_with_output().map_err(|error| no_cargo(course, error))?;
     if output.status.code().is_none() {
         return Err(CourseError::Twin {
             problem: "cargo was stopped".to_owned(),
@@ -334,10 +319,7 @@ mod tests {
     fn errors_come_with_the_place_outside_of_macros() {
         let line = r#"{"reason":"compiler-message","target":{"name":"generation"},"message":{"message":"mismatched types","level":"error","rendered":"error: …\n","spans":[{"file_name":"lesson05/src/../.fill/05.1.rs","line_start":2,"is_primary":true,"expansion":{"span":{"file_name":"lesson05/src/kernels.rs","line_start":9,"is_primary":false,"expansion":null}}}]}}"#;
         let built = r#"{"reason":"compiler-artifact","target":{"name":"my-lesson05-exercises"},"executable":"/t/x"}"#;
-        let read = messages(
-            format!("{line}\n{built}\nnoise\n").as_bytes(),
-            Path::new("/w"),
-        );
+        let read = messages(format!("{line}\n{built}\nnoise\n").as_bytes(), Path::new("/w"));
         assert_eq!(
             read.refusals[0].places,
             [

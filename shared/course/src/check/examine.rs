@@ -80,17 +80,13 @@ impl<'a> Examined<'a> {
 
     fn first_look(&mut self, exercise: &Exercise, state: &State) {
         let name = exercise.function_name().to_owned();
-        let index = self
-            .files
-            .iter()
-            .position(|file| file.ids.contains(&exercise.id));
+        let index = self.files.iter().position(|file| file.ids.contains(&exercise.id));
         let Some(file) = index.and_then(|index| self.files.get_mut(index)) else {
             return;
         };
         if file.text.is_none() {
             file.broken.whole = true;
-            self.decided
-                .insert(exercise.id.clone(), Status::FileMissing);
+            self.decided.insert(exercise.id.clone(), Status::FileMissing);
             return;
         }
         let theirs = file.reference.function(&name);
@@ -113,11 +109,7 @@ impl<'a> Examined<'a> {
             let before = state.progress(&exercise.id).signature;
             let is_as_before = before.as_ref().is_some_and(|before| {
                 let parsed = functions::parse(&format!("{before} {{}}"));
-                parsed.is_ok_and(|parsed| {
-                    parsed
-                        .function(&name)
-                        .is_some_and(|before| before.types == mine.types)
-                })
+                parsed.is_ok_and(|parsed| parsed.function(&name).is_some_and(|before| before.types == mine.types))
             });
             let status = if is_as_before {
                 Status::LessonChanged {
@@ -160,10 +152,7 @@ impl<'a> Examined<'a> {
                     file: file.shown.clone(),
                     line: problem.line,
                     message: problem.message.clone(),
-                    rendered: format!(
-                        "error: {}\n --> {}:{}\n",
-                        problem.message, file.shown, problem.line
-                    ),
+                    rendered: format!("error: {}\n --> {}:{}\n", problem.message, file.shown, problem.line),
                 });
             }
             for id in &file.ids {
@@ -239,9 +228,7 @@ impl<'a> Examined<'a> {
     pub fn settle(&mut self) {
         for (id, mut errors) in std::mem::take(&mut self.errors) {
             errors.dedup();
-            self.decided
-                .entry(id)
-                .or_insert(Status::DoesNotCompile { errors });
+            self.decided.entry(id).or_insert(Status::DoesNotCompile { errors });
         }
     }
 
@@ -267,11 +254,7 @@ impl<'a> Examined<'a> {
             .iter()
             .map(|function| function.name.as_str())
             .collect();
-        if let Some(function) = parsed
-            .functions
-            .iter()
-            .find(|function| holds(function.lines))
-        {
+        if let Some(function) = parsed.functions.iter().find(|function| holds(function.lines)) {
             if of_lesson.contains(function.name.as_str()) {
                 *is_new |= file.broken.functions.insert(function.name.clone());
                 return vec![function.name.clone()];
@@ -306,8 +289,7 @@ impl<'a> Examined<'a> {
         let folder = format!("lesson{}", self.twin.number);
         let mut rendered = refusal.rendered.clone();
         for from in ["/src/../.fallback/", "/.fallback/", "/src/"] {
-            rendered =
-                rendered.replace(&format!(" {folder}{from}"), &format!(" work/{folder}/src/"));
+            rendered = rendered.replace(&format!(" {folder}{from}"), &format!(" work/{folder}/src/"));
         }
         Diagnostic {
             file: file.shown.clone(),
@@ -328,17 +310,10 @@ fn users(parsed: &Parsed, names: &[String]) -> Vec<String> {
     found.map(|function| function.name.clone()).collect()
 }
 
-fn read_file(
-    twin: &Twin,
-    relative: &Path,
-    exercise: &Exercise,
-) -> Result<LearnersFile, CourseError> {
+fn read_file(twin: &Twin, relative: &Path, exercise: &Exercise) -> Result<LearnersFile, CourseError> {
     let path = twin.folder.join("src").join(relative);
     let neighbours = twin.neighbours(exercise)?;
-    let names: Vec<&str> = neighbours
-        .iter()
-        .map(|exercise| exercise.function_name())
-        .collect();
+    let names: Vec<&str> = neighbours.iter().map(|exercise| exercise.function_name()).collect();
     let text = if path.exists() {
         Some(source::read(&path)?)
     } else {
@@ -365,9 +340,6 @@ fn read_file(
         shipped: source::parse(&source::shipped_file(twin, exercise)?, &shown_lesson)?,
         tracked,
         broken: Broken::default(),
-        ids: neighbours
-            .iter()
-            .map(|exercise| exercise.id.clone())
-            .collect(),
+        ids: neighbours.iter().map(|exercise| exercise.id.clone()).collect(),
     })
 }

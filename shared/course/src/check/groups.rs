@@ -43,13 +43,7 @@ impl Ran {
 ///
 /// # Errors
 /// When the program can not be run, or was stopped by the reader.
-pub fn run(
-    program: &Path,
-    folder: &Path,
-    filter: &str,
-    switch: &str,
-    limit: Duration,
-) -> Result<Ran, CourseError> {
+pub fn run(program: &Path, folder: &Path, filter: &str, switch: &str, limit: Duration) -> Result<Ran, CourseError> {
     let ended = start(program, folder, filter, switch, limit, false)?;
     let ran = read(&ended.stdout);
     if ended.is_whole() {
@@ -65,9 +59,7 @@ pub fn run(
         format!("it did not end within {} seconds", limit.as_secs())
     } else {
         let said = ended.stderr.trim();
-        format!("it ended the whole program\n{said}")
-            .trim_end()
-            .to_owned()
+        format!("it ended the whole program\n{said}").trim_end().to_owned()
     };
     ran.is_late = ended.is_late;
     ran.failed.push(Failed {
@@ -197,9 +189,7 @@ fn read(stdout: &str) -> Ran {
             continue;
         };
         let mut said = Vec::new();
-        while let Some(line) =
-            lines.next_if(|line| !line.starts_with("---- ") && *line != "failures:")
-        {
+        while let Some(line) = lines.next_if(|line| !line.starts_with("---- ") && *line != "failures:") {
             said.push(line);
         }
         if let Some(failed) = ran.failed.iter_mut().find(|failed| failed.name == name) {
@@ -318,14 +308,8 @@ test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
         assert_eq!(ran.passed, ["ex_05_1_a::first"]);
         assert_eq!(ran.num_tests(), 3);
         let second = &ran.failed[0];
-        assert_eq!(
-            second.message,
-            "the tail\nfound:    [1, 2]\nexpected: [1, 3]"
-        );
-        assert_eq!(
-            second.at,
-            Some(("../lessons/05-x/tests/exercises.rs".to_owned(), 25))
-        );
+        assert_eq!(second.message, "the tail\nfound:    [1, 2]\nexpected: [1, 3]");
+        assert_eq!(second.at, Some(("../lessons/05-x/tests/exercises.rs".to_owned(), 25)));
         assert_eq!(ran.failed[1].name, "ex_05_1_a::third");
     }
 

@@ -59,9 +59,7 @@ pub fn check(course: &Course, selection: &Selection) -> Result<Report, CourseErr
     let tests = twin.tests()?;
     let mut exercises = Vec::new();
     for exercise in twin.exercises.iter().filter(|one| selection.holds(one)) {
-        exercises.push(checked(
-            &twin, exercise, &examined, &programs, &tests, selection,
-        )?);
+        exercises.push(checked(&twin, exercise, &examined, &programs, &tests, selection)?);
     }
     for checked in &mut exercises {
         let group = twin.exercises.iter().find(|one| one.id == checked.id);
@@ -183,11 +181,7 @@ fn checked(
 }
 
 /// What passed is counted, yours and the reference's. A cost program that fails is no reason to take the pass away.
-fn add_costs(
-    twin: &Twin,
-    programs: &Programs,
-    exercises: &mut [Checked],
-) -> Result<(), CourseError> {
+fn add_costs(twin: &Twin, programs: &Programs, exercises: &mut [Checked]) -> Result<(), CourseError> {
     let Some(program) = &programs.costs else {
         return Ok(());
     };
@@ -203,14 +197,12 @@ fn add_costs(
     for checked in exercises.iter_mut() {
         for task in counts.iter().filter(|task| task.exercise == checked.id) {
             let rows = task.rows().into_iter();
-            checked
-                .costs
-                .extend(rows.map(|(counter, yours, reference)| Cost {
-                    what: task.what.clone(),
-                    counter: counter.to_owned(),
-                    yours,
-                    reference,
-                }));
+            checked.costs.extend(rows.map(|(counter, yours, reference)| Cost {
+                what: task.what.clone(),
+                counter: counter.to_owned(),
+                yours,
+                reference,
+            }));
         }
     }
     Ok(())
@@ -227,12 +219,7 @@ fn counts(program: &Path, folder: &Path, ids: &str) -> Vec<lab::cost::Counts> {
 }
 
 /// Writes down what was judged.
-fn note(
-    course: &Course,
-    twin: &Twin,
-    exercises: &[Checked],
-    tests: &str,
-) -> Result<(), CourseError> {
+fn note(course: &Course, twin: &Twin, exercises: &[Checked], tests: &str) -> Result<(), CourseError> {
     let notes = twin.notes()?;
     State::update(course, |state| {
         for (id, signature, tests, _) in notes {
@@ -250,8 +237,7 @@ fn note(
             }
             // Told once.
             if checked.tests_changed {
-                progress.tests =
-                    exercise.and_then(|exercise| twin::group_hash(tests, &exercise.group));
+                progress.tests = exercise.and_then(|exercise| twin::group_hash(tests, &exercise.group));
             }
         }
     })
@@ -259,12 +245,9 @@ fn note(
 
 /// The command to go on with: a hint for what is wrong, else the next exercise, else the lesson with the learner's code.
 fn next(twin: &Twin, exercises: &[Checked], state: &State) -> Option<String> {
-    let wrong = exercises.iter().find(|checked| {
-        matches!(
-            checked.status,
-            Status::Failed { .. } | Status::TimedOut { .. }
-        )
-    });
+    let wrong = exercises
+        .iter()
+        .find(|checked| matches!(checked.status, Status::Failed { .. } | Status::TimedOut { .. }));
     if let Some(wrong) = wrong {
         return Some(format!("cargo course hint {}", wrong.id));
     }

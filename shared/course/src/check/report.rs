@@ -79,10 +79,7 @@ impl Status {
     pub fn is_attempt(&self) -> bool {
         matches!(
             self,
-            Status::Passed
-                | Status::Failed { .. }
-                | Status::DoesNotCompile { .. }
-                | Status::TimedOut { .. }
+            Status::Passed | Status::Failed { .. } | Status::DoesNotCompile { .. } | Status::TimedOut { .. }
         )
     }
 }

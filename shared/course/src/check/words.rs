@@ -100,11 +100,7 @@ pub fn knows_the_answer(tests: &str, exercise: &Exercise) -> bool {
     let Some(code) = functions::module_code(tests, &exercise.group) else {
         return false;
     };
-    let digits = |text: &str| {
-        text.chars()
-            .filter(char::is_ascii_digit)
-            .collect::<String>()
-    };
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let wanted = digits(&exercise.options[exercise.answer]);
     let plain = code.replace('_', "");
     let has_number = !wanted.is_empty()
@@ -135,20 +131,12 @@ mod tests {
             let text = format!(
                 "[[exercises]]\nid = \"{id}\"\ntitle = \"T\"\nkind = \"predict\"\ngroup = \"{group}\"\nquestion = \"?\"\noptions = [\"1\", \"{right}\"]\nanswer = 1\n"
             );
-            exercise::parse(&text, "05", "05-x", "course.toml")
-                .unwrap()
-                .remove(0)
+            exercise::parse(&text, "05", "05-x", "course.toml").unwrap().remove(0)
         };
         let asked = TESTS.to_owned()
             + "mod ex_05_2_b { #[test] fn t() { ask(\"05.2\") } }\nfn ask(id: &str) { include_str!(\"../course.toml\"); }\n";
-        assert!(knows_the_answer(
-            TESTS,
-            &question("05.1", "ex_05_1_a", "2 784 rows")
-        ));
-        assert!(!knows_the_answer(
-            TESTS,
-            &question("05.1", "ex_05_1_a", "75")
-        ));
+        assert!(knows_the_answer(TESTS, &question("05.1", "ex_05_1_a", "2 784 rows")));
+        assert!(!knows_the_answer(TESTS, &question("05.1", "ex_05_1_a", "75")));
         assert!(knows_the_answer(
             &asked,
             &question("05.2", "ex_05_2_b", "only the checksum")

@@ -64,21 +64,11 @@ mod tests {
 
     #[test]
     fn every_command_stands_in_one_group() {
-        let mut grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, names)| *names)
-            .copied()
-            .collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         let order = grouped.clone();
         let command = command();
-        let named: Vec<&str> = command
-            .get_subcommands()
-            .map(clap::Command::get_name)
-            .collect();
-        assert_eq!(
-            order, named,
-            "the order of the help is that of the commands"
-        );
+        let named: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(order, named, "the order of the help is that of the commands");
         grouped.dedup();
         assert_eq!(grouped.len(), named.len());
     }
@@ -94,10 +84,7 @@ mod tests {
                     assert!(term::width(line) <= 80, "{path}: {line:?}");
                 }
             }
-            let names: Vec<String> = command
-                .get_subcommands()
-                .map(|sub| sub.get_name().to_owned())
-                .collect();
+            let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
             for name in names {
                 let sub = command.find_subcommand_mut(&name).expect("it was listed");
                 assert!(sub.get_about().is_some(), "{path} {name} has no help");
@@ -112,9 +99,7 @@ mod tests {
         let parse = |words: &[&str]| {
             let all = ["cargo course", "run"].iter().chain(words);
             match Args::try_parse_from(all).map(|args| args.command) {
-                Ok(Command::Run { reference, words }) => {
-                    (reference, words[0].clone(), words[1..].join(" "))
-                }
+                Ok(Command::Run { reference, words }) => (reference, words[0].clone(), words[1..].join(" ")),
                 _ => panic!("{words:?}"),
             }
         };

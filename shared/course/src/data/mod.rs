@@ -152,17 +152,12 @@ pub fn model(course: &Course, name: &str) -> Result<Model, CourseError> {
         })
 }
 
-fn read<T: DeserializeOwned>(
-    course: &Course,
-    path: &str,
-    action: &'static str,
-) -> Result<T, CourseError> {
-    let text =
-        std::fs::read_to_string(course.root.join(path)).map_err(|source| CourseError::Io {
-            path: path.to_owned(),
-            source,
-            action,
-        })?;
+fn read<T: DeserializeOwned>(course: &Course, path: &str, action: &'static str) -> Result<T, CourseError> {
+    let text = std::fs::read_to_string(course.root.join(path)).map_err(|source| CourseError::Io {
+        path: path.to_owned(),
+        source,
+        action,
+    })?;
     serde_json::from_str(&text).map_err(|error| CourseError::Json {
         path: path.to_owned(),
         problem: error.to_string(),

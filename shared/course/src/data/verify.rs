@@ -50,10 +50,7 @@ struct FileReport {
 /// When lesson 04 can not be run or prints something else.
 pub fn has_sha256(course: &Course, file: &Path, sha256: &str) -> Result<bool, CourseError> {
     let mut command = course.lesson("04");
-    command
-        .arg("verify")
-        .arg(file)
-        .args(["--sha256", sha256, "--json"]);
+    command.arg("verify").arg(file).args(["--sha256", sha256, "--json"]);
     let report: FileReport = document(course, &mut command)?;
     Ok(report.ok)
 }

@@ -60,18 +60,16 @@ pub fn of_type(block: &ItemImpl) -> String {
 
 /// Documentation as running text.
 pub fn prose(attributes: &[Attribute]) -> String {
-    let lines = attributes
-        .iter()
-        .filter_map(|attribute| match &attribute.meta {
-            Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-                Expr::Lit(literal) => match &literal.lit {
-                    Lit::Str(text) => Some(text.value().trim().to_owned()),
-                    _ => None,
-                },
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Str(text) => Some(text.value().trim().to_owned()),
                 _ => None,
             },
             _ => None,
-        });
+        },
+        _ => None,
+    });
     lines.collect::<Vec<_>>().join(" ")
 }
 
@@ -171,20 +169,14 @@ mod tests {
             "pub fn generate(&self) -> u8 {\n    self.x // why\n}\n"
         );
         let model = named(&["Model"]).unwrap();
-        assert!(
-            model.contains("pub x: u8") && model.contains("impl Model"),
-            "{model}"
-        );
+        assert!(model.contains("pub x: u8") && model.contains("impl Model"), "{model}");
         assert_eq!(named(&["two"]), None);
     }
 
     #[test]
     fn a_file_comes_without_imports_and_tests() {
         let code = whole(TEXT);
-        assert!(
-            code.contains("fn one()") && code.contains("impl Model"),
-            "{code}"
-        );
+        assert!(code.contains("fn one()") && code.contains("impl Model"), "{code}");
         assert!(
             !code.contains("use a::") && !code.contains("two") && !code.contains("Doc"),
             "{code}"

@@ -46,8 +46,7 @@ pub fn changed(old: &str, new: &str, columns: usize, page: &Page) -> String {
             let (tag, left, right) = operation.as_tag_tuple();
             let lines = |tag: ChangeTag| {
                 let changes = diff.iter_changes(operation);
-                let mine = changes
-                    .filter(move |change| change.tag() == tag || change.tag() == ChangeTag::Equal);
+                let mine = changes.filter(move |change| change.tag() == tag || change.tag() == ChangeTag::Equal);
                 mine.map(|change| change.value().trim_end().to_owned())
                     .collect::<Vec<_>>()
             };
@@ -86,15 +85,10 @@ fn beside(left: &[String], right: &[String], differs: bool, columns: usize, page
         let cells = [left.get(index), right.get(index)].map(|line| cut(line, room));
         let rows = cells[0].len().max(cells[1].len());
         for row in 0..rows {
-            let [a, b] =
-                [&cells[0], &cells[1]].map(|cell| cell.get(row).map_or("", String::as_str));
+            let [a, b] = [&cells[0], &cells[1]].map(|cell| cell.get(row).map_or("", String::as_str));
             let gap = " ".repeat(room.saturating_sub(term::width(a)));
             let [a, b] = [(a, Tone::Bad), (b, Tone::Good)].map(|(cell, tone)| {
-                let tone = if differs && !cell.is_empty() {
-                    tone
-                } else {
-                    Tone::Plain
-                };
+                let tone = if differs && !cell.is_empty() { tone } else { Tone::Plain };
                 page.paint(tone, cell)
             });
             out += format!("{a}{gap}{BETWEEN}{b}").trim_end();
@@ -124,11 +118,7 @@ mod tests {
     #[test]
     fn changed_lines_stand_below_each_other_within_80_columns() {
         let long = "x".repeat(100);
-        let text = compared(
-            &format!("a\nb\n{long}"),
-            &format!("a\nc\n{long}"),
-            &Page::plain(),
-        );
+        let text = compared(&format!("a\nb\n{long}"), &format!("a\nc\n{long}"), &Page::plain());
         assert!(text.starts_with("  a\n- b\n+ c\n  xxx"), "{text}");
         assert!(text.lines().all(|line| term::width(line) <= 80), "{text}");
         assert_eq!(
@@ -150,12 +140,7 @@ mod tests {
     #[test]
     fn a_wide_page_has_two_columns() {
         let long = "y".repeat(70);
-        let text = changed(
-            &format!("a\nb\n{long}\n"),
-            "a\nc\nd\ne\n",
-            121,
-            &Page::plain(),
-        );
+        let text = changed(&format!("a\nb\n{long}\n"), "a\nc\nd\ne\n", 121, &Page::plain());
         let lines: Vec<&str> = text.lines().collect();
         let row = |left: &str, right: &str| format!("{left:<59} │ {right}");
         assert_eq!(lines[0], row("a", "a"));

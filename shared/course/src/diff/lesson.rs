@@ -20,29 +20,20 @@ use crate::twin::Twin;
 ///
 /// # Errors
 /// When the lesson supersedes nothing, or names something that is not there.
-pub fn show(
-    course: &Course,
-    number: &str,
-    give_up: bool,
-    columns: usize,
-    page: &Page,
-) -> Result<String, CourseError> {
+pub fn show(course: &Course, number: &str, give_up: bool, columns: usize, page: &Page) -> Result<String, CourseError> {
     let pairs = superseded::of(course, number)?;
     if pairs.is_empty() {
         return Err(CourseError::NotNow {
             problem: format!(
                 "lesson {number} replaces no part of an earlier lesson, so there is nothing to compare as a whole"
             ),
-            action: format!(
-                "compare one exercise with its reference: `cargo course diff {number}.1`"
-            ),
+            action: format!("compare one exercise with its reference: `cargo course diff {number}.1`"),
         });
     }
     let mut out = String::new();
     let mut hidden = Vec::new();
     for pair in &pairs {
-        let [old, new] =
-            [&pair.old, &pair.new].map(|side| code(course, side, give_up, &mut hidden));
+        let [old, new] = [&pair.old, &pair.new].map(|side| code(course, side, give_up, &mut hidden));
         let (old, new) = (old?, new?);
         if !out.is_empty() {
             out += "\n";
@@ -68,12 +59,7 @@ pub fn show(
 }
 
 /// The code of one side. The ids of the exercises whose bodies are left out are added to `hidden`.
-fn code(
-    course: &Course,
-    side: &Side,
-    give_up: bool,
-    hidden: &mut Vec<String>,
-) -> Result<String, CourseError> {
+fn code(course: &Course, side: &Side, give_up: bool, hidden: &mut Vec<String>) -> Result<String, CourseError> {
     let twin = Twin::for_verify(course, &side.lesson)?;
     let mut text = source::read(&side.file)?;
     let here: Vec<&Exercise> = twin
@@ -105,9 +91,7 @@ fn code(
 
 /// Whether the body of an exercise is among what is shown.
 fn is_here(twin: &Twin, exercise: &Exercise, file: &Path, text: &str, item: &[String]) -> bool {
-    let is_file = twin
-        .tracked_file_of(exercise)
-        .is_ok_and(|path| path == file);
+    let is_file = twin.tracked_file_of(exercise).is_ok_and(|path| path == file);
     let is_item = item.is_empty() || *item == [exercise.function_name()];
     is_file && is_item && source::marks::find(text, exercise, "").is_ok()
 }

@@ -26,18 +26,13 @@ pub fn resolve(libraries: &[Library], names: &Names, path: &str, whole: bool) ->
     if let Some(full) = names.get(segments[0]).filter(|_| !is_library(segments[0])) {
         segments.splice(..1, full.iter().map(String::as_str));
     }
-    let library = libraries
-        .iter()
-        .find(|library| library.name == segments[0])?;
+    let library = libraries.iter().find(|library| library.name == segments[0])?;
     let rest = &segments[1..];
     let modules = (0..=rest.len())
         .rev()
         .find(|&count| source::module_file(&library.source, &rest[..count]).is_ok())
         .unwrap_or(0);
-    let item: Vec<String> = rest[modules..]
-        .iter()
-        .map(|name| (*name).to_owned())
-        .collect();
+    let item: Vec<String> = rest[modules..].iter().map(|name| (*name).to_owned()).collect();
     let module = match modules {
         0 => library.source.join("lib.rs"),
         _ => library
@@ -69,9 +64,7 @@ pub fn path_of(library: &Library, file: &Path, item: &[String]) -> String {
         .map(|part| part.as_os_str().to_string_lossy().into_owned());
     let modules = modules.filter(|name| name != "mod" && name != "lib");
     let all = std::iter::once(library.name.clone()).chain(modules);
-    all.chain(item.iter().cloned())
-        .collect::<Vec<_>>()
-        .join("::")
+    all.chain(item.iter().cloned()).collect::<Vec<_>>().join("::")
 }
 
 /// The libraries of all lessons.
@@ -83,9 +76,7 @@ pub fn all(course: &Course) -> Result<Vec<Library>, CourseError> {
     for folder in lessons::folders(course)? {
         let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
         let manifest: toml::Table = text.parse().unwrap_or_default();
-        let name = manifest
-            .get("lib")
-            .and_then(|lib| lib.get("name")?.as_str());
+        let name = manifest.get("lib").and_then(|lib| lib.get("name")?.as_str());
         if let (Some(number), Some(name)) = (lessons::number_of(&folder), name) {
             found.push(Library {
                 number,

@@ -22,12 +22,7 @@ use crate::twin::Twin;
 ///
 /// # Errors
 /// When there is no such exercise, nothing to compare, or it neither passed nor was given up.
-pub fn show(
-    course: &Course,
-    asked: &str,
-    give_up: bool,
-    page: &Page,
-) -> Result<String, CourseError> {
+pub fn show(course: &Course, asked: &str, give_up: bool, page: &Page) -> Result<String, CourseError> {
     if !asked.contains('.') {
         let number = lessons::find(course, asked)?;
         return lesson::show(course, &number, give_up, page::terminal_columns(), page);
@@ -35,10 +30,7 @@ pub fn show(
     let exercise = exercise::find(course, asked)?;
     if exercise.kind == Kind::Predict {
         return Err(CourseError::NotNow {
-            problem: format!(
-                "{} is a question, without code to compare",
-                exercise.literal()
-            ),
+            problem: format!("{} is a question, without code to compare", exercise.literal()),
             action: format!("ask it again with `{}`", exercise.command()),
         });
     }
@@ -47,20 +39,13 @@ pub fn show(
     let Some(yours) = source::learner_body(&twin, &exercise)? else {
         return Err(CourseError::NotNow {
             problem: format!("`{}` is not in your file", exercise.function),
-            action: format!(
-                "get the shipped one back with `cargo course reset {}`",
-                exercise.id
-            ),
+            action: format!("get the shipped one back with `cargo course reset {}`", exercise.id),
         });
     };
     let reference = reference(&twin, &exercise)?;
     let mut out = page.paint(Tone::Strong, &page.text(&exercise.literal()));
     let places = [
-        (
-            Tone::Bad,
-            "- yours",
-            course.shown(&twin.file_of(&exercise)?),
-        ),
+        (Tone::Bad, "- yours", course.shown(&twin.file_of(&exercise)?)),
         (
             Tone::Good,
             "+ reference",

@@ -95,10 +95,7 @@ fn sentences(file: &syn::File) -> Vec<(Vec<String>, String)> {
         }
         if let Item::Impl(block) = item {
             for method in items::methods(block) {
-                add(
-                    vec![items::of_type(block), method.sig.ident.to_string()],
-                    &method.attrs,
-                );
+                add(vec![items::of_type(block), method.sig.ident.to_string()], &method.attrs);
             }
         }
     }
@@ -117,9 +114,7 @@ fn links(prose: &str) -> Vec<String> {
             };
             let text = &rest[start + 2..start + length];
             rest = &rest[start + length + 2..];
-            let target = rest
-                .strip_prefix('(')
-                .and_then(|rest| rest.split(')').next());
+            let target = rest.strip_prefix('(').and_then(|rest| rest.split(')').next());
             let link = target.unwrap_or(text);
             let link = link.rsplit('@').next().unwrap_or(link);
             found.push(link.trim_end_matches("()").to_owned());
@@ -134,14 +129,8 @@ mod tests {
 
     #[test]
     fn a_sentence_names_one_thing_or_several() {
-        assert_eq!(
-            links("Loop. Supersedes [`a::b`]. It is like [`c`]."),
-            ["a::b"]
-        );
-        assert_eq!(
-            links("Supersedes [`b`](a::b) and [`fn@c()`]: the same"),
-            ["a::b", "c"]
-        );
+        assert_eq!(links("Loop. Supersedes [`a::b`]. It is like [`c`]."), ["a::b"]);
+        assert_eq!(links("Supersedes [`b`](a::b) and [`fn@c()`]: the same"), ["a::b", "c"]);
         assert!(links("Nothing is [`superseded`]").is_empty());
     }
 }

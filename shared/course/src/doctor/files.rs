@@ -9,30 +9,17 @@ pub(super) fn data(course: &Course) -> Check {
     let report = match data::verify::manifest(course) {
         Ok(report) => report,
         Err(error) => {
-            return Check::problem(
-                "data",
-                "the checksums could not be checked",
-                error.to_string(),
-            );
+            return Check::problem("data", "the checksums could not be checked", error.to_string());
         }
     };
     let wrong: Vec<String> = report
         .files
         .iter()
         .filter(|file| !file.ok)
-        .map(|file| {
-            format!(
-                "data/{} ({})",
-                file.path,
-                file.problem.as_deref().unwrap_or("wrong")
-            )
-        })
+        .map(|file| format!("data/{} ({})", file.path, file.problem.as_deref().unwrap_or("wrong")))
         .collect();
     if wrong.is_empty() {
-        return Check::ok(
-            "data",
-            format!("{} files, all checksums right", report.files.len()),
-        );
+        return Check::ok("data", format!("{} files, all checksums right", report.files.len()));
     }
     Check::problem(
         "data",

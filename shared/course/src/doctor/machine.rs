@@ -56,9 +56,7 @@ fn sysctl(key: &str) -> String {
     if !cfg!(target_os = "macos") {
         return String::new();
     }
-    let output = std::process::Command::new("sysctl")
-        .args(["-n", key])
-        .output();
+    let output = std::process::Command::new("sysctl").args(["-n", key]).output();
     output.map_or_else(
         |_| String::new(),
         |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
@@ -137,14 +135,10 @@ fn judge_pages(text: &str) -> Check {
         .and_then(|rest| rest.split(']').next())
         .unwrap_or("unknown");
     match chosen {
-        "madvise" | "always" => {
-            Check::ok("huge pages", format!("{chosen}: packed weights get them"))
-        }
+        "madvise" | "always" => Check::ok("huge pages", format!("{chosen}: packed weights get them")),
         other => Check::note(
             "huge pages",
-            format!(
-                "{other}: packed weights stay on small pages, and reading them is some percent slower"
-            ),
+            format!("{other}: packed weights stay on small pages, and reading them is some percent slower"),
             "if you may: `echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled`",
         ),
     }

@@ -20,8 +20,7 @@ struct Toolchain {
 
 /// The compiler against `rust-toolchain.toml`.
 pub(super) fn toolchain(course: &Course) -> Check {
-    const INSTALL: &str =
-        "install Rust with rustup; inside this folder it then takes the right version by itself";
+    const INSTALL: &str = "install Rust with rustup; inside this folder it then takes the right version by itself";
     let output = course
         .rustc
         .command()
@@ -29,11 +28,7 @@ pub(super) fn toolchain(course: &Course) -> Check {
         .arg("--version")
         .output();
     let Ok(output) = output else {
-        return Check::problem(
-            "toolchain",
-            format!("{} was not found", course.rustc.shown()),
-            INSTALL,
-        );
+        return Check::problem("toolchain", format!("{} was not found", course.rustc.shown()), INSTALL);
     };
     let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let text = std::fs::read_to_string(course.root.join("rust-toolchain.toml")).unwrap_or_default();
@@ -61,17 +56,10 @@ fn judge_toolchain(found: &str, wanted: &str, install: &str) -> Check {
         );
     };
     if has == needs {
-        return Check::ok(
-            "toolchain",
-            format!("rustc {version}, as rust-toolchain.toml asks"),
-        );
+        return Check::ok("toolchain", format!("rustc {version}, as rust-toolchain.toml asks"));
     }
     if has < needs {
-        return Check::problem(
-            "toolchain",
-            format!("rustc {version} is older than {wanted}"),
-            install,
-        );
+        return Check::problem("toolchain", format!("rustc {version} is older than {wanted}"), install);
     }
     Check::note(
         "toolchain",
@@ -102,8 +90,7 @@ pub(super) fn terminal() -> Check {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    let unicode =
-        locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"));
+    let unicode = locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"));
     if !unicode && cfg!(unix) {
         return Check::note(
             "terminal",
@@ -116,7 +103,8 @@ pub(super) fn terminal() -> Check {
 
 /// Only for optional models.
 pub(super) fn python(course: &Course) -> Check {
-    const NEED: &str = "only `cargo course data get` needs it, for optional models; Debian, Ubuntu: `apt install python3-pip`";
+    const NEED: &str =
+        "only `cargo course data get` needs it, for optional models; Debian, Ubuntu: `apt install python3-pip`";
     let python = course.python.shown();
     let mut command = course.python.command();
     let Ok(output) = command.args(["-m", "pip", "--version"]).output() else {

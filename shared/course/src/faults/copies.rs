@@ -84,10 +84,7 @@ pub fn package(plan: &Plan, id: &str) -> String {
 pub fn write(course: &Course, plans: &[Plan], copies: &[Copy]) -> Result<(), CourseError> {
     let folder = workspace(course);
     let root = manifests::read(course, &course.root.join("Cargo.toml"))?;
-    write_table(
-        &folder.join("Cargo.toml"),
-        &manifests::workspace(course, root, copies),
-    )?;
+    write_table(&folder.join("Cargo.toml"), &manifests::workspace(course, root, copies))?;
     let mut lock_file = source::read(&course.root.join("Cargo.lock")).unwrap_or_default();
     let original = lock_file.clone();
     for plan in plans {

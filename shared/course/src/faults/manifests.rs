@@ -17,11 +17,10 @@ use crate::twin::path_from;
 /// When it can not be read or is no TOML.
 pub fn read(course: &Course, path: &Path) -> Result<Table, CourseError> {
     let text = source::read(path)?;
-    text.parse()
-        .map_err(|error: toml::de::Error| CourseError::Twin {
-            problem: format!("{}: {}", course.shown(path), error.message()),
-            action: "restore the file with git".to_owned(),
-        })
+    text.parse().map_err(|error: toml::de::Error| CourseError::Twin {
+        problem: format!("{}: {}", course.shown(path), error.message()),
+        action: "restore the file with git".to_owned(),
+    })
 }
 
 /// The root's manifest for the copies: other members, the same everything else.
@@ -42,10 +41,7 @@ pub fn workspace(course: &Course, mut root: Table, copies: &[Copy]) -> Table {
         .iter()
         .map(|copy| format!("lesson{}", copy.plan.number))
         .collect();
-    let mut packages = match root
-        .get("profile")
-        .and_then(|all| all.get("test")?.get("package"))
-    {
+    let mut packages = match root.get("profile").and_then(|all| all.get("test")?.get("package")) {
         Some(Value::Table(packages)) => packages.clone(),
         _ => Table::new(),
     };
@@ -64,9 +60,7 @@ pub fn workspace(course: &Course, mut root: Table, copies: &[Copy]) -> Table {
 
 /// A table inside a table, made where it is not there.
 fn inner<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
-    let value = table
-        .entry(key)
-        .or_insert_with(|| Value::Table(Table::new()));
+    let value = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
     if !value.is_table() {
         *value = Value::Table(Table::new());
     }
@@ -96,11 +90,7 @@ pub fn copy(course: &Course, copy: &Copy, mut manifest: Table) -> Table {
         }
     }
     if let Some(Value::Table(features)) = manifest.get_mut("features") {
-        let all: Vec<String> = features
-            .keys()
-            .filter(|key| *key != "default")
-            .cloned()
-            .collect();
+        let all: Vec<String> = features.keys().filter(|key| *key != "default").cloned().collect();
         features.insert("default".into(), Value::from(all));
     }
     let library = inner(&mut manifest, "lib");

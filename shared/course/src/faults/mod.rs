@@ -155,10 +155,7 @@ pub fn render(outcome: &Outcome, page: &Page) -> String {
             }
             Verdict::Untried { problem } => (Tone::Bad, "-", problem.clone()),
         };
-        out += &page.paint(
-            tone,
-            &page.columns(&[word, &found.lesson], &WIDTHS, &found.id, AT),
-        );
+        out += &page.paint(tone, &page.columns(&[word, &found.lesson], &WIDTHS, &found.id, AT));
         out += &page.indented(&format!("{}\n{said}", found.what), AT);
     }
     for problem in &outcome.problems {

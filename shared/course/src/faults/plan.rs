@@ -75,8 +75,7 @@ impl Plan {
         if !path.is_file() {
             return Err(CourseError::NotNow {
                 problem: format!("lesson {number} has no list of faults, {shown}/{FILE}"),
-                action: "`cargo course faults` without a number takes the lessons that have one"
-                    .to_owned(),
+                action: "`cargo course faults` without a number takes the lessons that have one".to_owned(),
             });
         }
         let wrong = |problem: String| CourseError::CourseToml {
@@ -84,8 +83,7 @@ impl Plan {
             problem,
         };
         let text = source::read(&path)?;
-        let file: File =
-            toml::from_str(&text).map_err(|error| wrong(lessons::describe(&error, &text)))?;
+        let file: File = toml::from_str(&text).map_err(|error| wrong(lessons::describe(&error, &text)))?;
         let plan = Self {
             number: number.to_owned(),
             lesson: lesson.to_owned(),
@@ -104,17 +102,13 @@ impl Plan {
             let id = &fault.id;
             let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             if id.is_empty() || id == "none" || !id.chars().all(is_plain) {
-                return Err(format!(
-                    "{id:?}: expected an id of small letters, digits and dashes"
-                ));
+                return Err(format!("{id:?}: expected an id of small letters, digits and dashes"));
             }
             if self.faults[..index].iter().any(|other| other.id == *id) {
                 return Err(format!("{id}: the id stands twice"));
             }
             if fault.what.trim().is_empty() || fault.find == fault.replace {
-                return Err(format!(
-                    "{id}: expected `what` is wrong and another text in `replace`"
-                ));
+                return Err(format!("{id}: expected `what` is wrong and another text in `replace`"));
             }
             if self.test_file(&fault.test).is_none() {
                 return Err(format!(

@@ -58,12 +58,7 @@ pub fn all(plan: &Plan, copies: &[Copy], built: &BuiltTests) -> Result<Vec<Found
 }
 
 /// Without the fault the tests are there and pass.
-fn sound(
-    plan: &Plan,
-    fault: &Fault,
-    whole: &Copy,
-    built: &BuiltTests,
-) -> Result<Result<(), String>, CourseError> {
+fn sound(plan: &Plan, fault: &Fault, whole: &Copy, built: &BuiltTests) -> Result<Result<(), String>, CourseError> {
     let ran = match ran(plan, fault, whole, built)? {
         Ok(ran) => ran,
         Err(problem) => return Ok(Err(format!("without a fault: {problem}"))),
@@ -72,22 +67,14 @@ fn sound(
         let said = first_line(&failed.message);
         Err(format!("{} fails without a fault: {said}", failed.name))
     } else if ran.passed.is_empty() {
-        Err(format!(
-            "no test of {} has {:?} in its name",
-            fault.test, fault.filter
-        ))
+        Err(format!("no test of {} has {:?} in its name", fault.test, fault.filter))
     } else {
         Ok(())
     })
 }
 
 /// With the fault at least one of them fails.
-fn tried(
-    plan: &Plan,
-    fault: &Fault,
-    copy: &Copy,
-    built: &BuiltTests,
-) -> Result<Verdict, CourseError> {
+fn tried(plan: &Plan, fault: &Fault, copy: &Copy, built: &BuiltTests) -> Result<Verdict, CourseError> {
     let ran = match ran(plan, fault, copy, built)? {
         Ok(ran) => ran,
         Err(problem) => return Ok(Verdict::Untried { problem }),
@@ -108,12 +95,7 @@ fn tried(
     })
 }
 
-fn ran(
-    plan: &Plan,
-    fault: &Fault,
-    copy: &Copy,
-    built: &BuiltTests,
-) -> Result<Result<Ran, String>, CourseError> {
+fn ran(plan: &Plan, fault: &Fault, copy: &Copy, built: &BuiltTests) -> Result<Result<Ran, String>, CourseError> {
     let target = copy.target(&fault.test);
     let program = built.programs.iter().find(|(name, _)| *name == target);
     let Some((_, program)) = program else {
@@ -124,13 +106,11 @@ fn ran(
 
 /// Why a copy was not built.
 fn refused(copy: &Copy, target: &str, built: &BuiltTests) -> String {
-    let is_inside = |path: &Path| {
-        path.components()
-            .any(|part| part.as_os_str() == copy.package.as_str())
-    };
-    let refusal = built.refusals.iter().find(|refusal| {
-        refusal.target == target || refusal.places.iter().any(|(path, _)| is_inside(path))
-    });
+    let is_inside = |path: &Path| path.components().any(|part| part.as_os_str() == copy.package.as_str());
+    let refusal = built
+        .refusals
+        .iter()
+        .find(|refusal| refusal.target == target || refusal.places.iter().any(|(path, _)| is_inside(path)));
     let said = refusal.map_or("cargo did not build it", |refusal| &refusal.message);
     format!("it does not compile: {said}")
 }

@@ -29,18 +29,11 @@ pub fn details(lesson: &Lesson, exercises: &[Exercise], state: &State, page: &Pa
         let word = progress::word(&progress);
         let title = term::cut(&exercise.title, columns[1]);
         let minutes = format!("{:>3}", exercise.minutes);
-        let cells = [
-            exercise.id.as_str(),
-            &title,
-            word,
-            exercise.kind.word(),
-            &minutes,
-        ];
+        let cells = [exercise.id.as_str(), &title, word, exercise.kind.word(), &minutes];
         let row = page.columns(&cells, &columns, &notes(exercise, &progress), at);
         out += &row.replacen(word, &page.paint(tone(word), word), 1);
     }
-    let (core, extra): (Vec<&Exercise>, Vec<&Exercise>) =
-        exercises.iter().partition(|exercise| exercise.core);
+    let (core, extra): (Vec<&Exercise>, Vec<&Exercise>) = exercises.iter().partition(|exercise| exercise.core);
     let core = Counts::of(core, state).text();
     let extra = Counts::of(extra, state).text();
     let extra = if extra.is_empty() {
@@ -74,15 +67,8 @@ fn notes(exercise: &Exercise, progress: &Progress) -> String {
     };
     count(progress.attempts, "try", "tries");
     count(progress.hints, "hint", "hints");
-    if let Some(answer) = progress
-        .answer
-        .as_ref()
-        .filter(|answer| !answer.first_right)
-    {
-        let said = exercise
-            .options
-            .get(answer.first)
-            .map_or("", String::as_str);
+    if let Some(answer) = progress.answer.as_ref().filter(|answer| !answer.first_right) {
+        let said = exercise.options.get(answer.first).map_or("", String::as_str);
         notes.push(format!("first answer: {}", term::cut(said, 20)));
     }
     if progress.gave_up {

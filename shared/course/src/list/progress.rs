@@ -54,10 +54,7 @@ pub fn next<'a>(exercises: &'a [Exercise], state: &State) -> Option<&'a Exercise
         let progress = state.progress(&exercise.id);
         progress.status != Status::Passed && !progress.skipped
     };
-    let core = exercises
-        .iter()
-        .filter(|exercise| exercise.core)
-        .find(is_left);
+    let core = exercises.iter().filter(|exercise| exercise.core).find(is_left);
     core.or_else(|| exercises.iter().find(is_left))
 }
 
@@ -69,16 +66,8 @@ pub fn current_lesson(course: &Course) -> Result<String, CourseError> {
     let state = State::load(course)?;
     let latest = |number: &String| {
         let prefix = format!("{number}.");
-        let own = state
-            .exercises
-            .iter()
-            .filter(|(id, _)| id.starts_with(&prefix));
-        let times = own.filter_map(|(_, progress)| {
-            progress
-                .checked_at
-                .as_ref()
-                .max(progress.started_at.as_ref())
-        });
+        let own = state.exercises.iter().filter(|(id, _)| id.starts_with(&prefix));
+        let times = own.filter_map(|(_, progress)| progress.checked_at.as_ref().max(progress.started_at.as_ref()));
         let started = state.lessons.get(number).map(|started| &started.at);
         times.chain(started).max().cloned()
     };

@@ -40,12 +40,7 @@ pub struct Kit {
 /// # Errors
 /// When something stands at `out` already, git or cargo fail, or a file can not be written. What was made so far is
 /// removed, so that half a kit is never taken for a whole one.
-pub fn pack(
-    course: &Course,
-    out: &Path,
-    as_folder: bool,
-    say: &mut dyn FnMut(&str),
-) -> Result<Kit, CourseError> {
+pub fn pack(course: &Course, out: &Path, as_folder: bool, say: &mut dyn FnMut(&str)) -> Result<Kit, CourseError> {
     if out.exists() {
         return Err(CourseError::Exists {
             path: course.shown(out),

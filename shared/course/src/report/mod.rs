@@ -65,10 +65,7 @@ pub struct Row {
 /// When this workbook's own lessons can not be read. A learner's missing or damaged state is a row that says so.
 pub fn collect(course: &Course, folders: &[PathBuf]) -> Result<Vec<Learner>, CourseError> {
     let exercises = all_exercises(course)?;
-    let mut learners: Vec<Learner> = folders
-        .iter()
-        .map(|folder| one(folder, &exercises))
-        .collect();
+    let mut learners: Vec<Learner> = folders.iter().map(|folder| one(folder, &exercises)).collect();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for learner in &learners {
         *seen.entry(learner.learner.clone()).or_default() += 1;
@@ -111,18 +108,10 @@ fn one(folder: &Path, exercises: &[Exercise]) -> Learner {
 
 /// `anna` of `class/anna` and of `class/anna/work`.
 fn name(folder: &Path) -> String {
-    let full = folder
-        .canonicalize()
-        .unwrap_or_else(|_| folder.to_path_buf());
+    let full = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
     let is_work = full.file_name().is_some_and(|name| name == "work");
-    let named = if is_work {
-        full.parent()
-    } else {
-        Some(full.as_path())
-    };
-    let name = named
-        .and_then(Path::file_name)
-        .unwrap_or(folder.as_os_str());
+    let named = if is_work { full.parent() } else { Some(full.as_path()) };
+    let name = named.and_then(Path::file_name).unwrap_or(folder.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
@@ -146,8 +135,7 @@ fn core(state: &State, exercises: &[Exercise]) -> BTreeMap<String, [usize; 2]> {
     }
     let begun = |number: &String| {
         let prefix = format!("{number}.");
-        state.lessons.contains_key(number)
-            || state.exercises.keys().any(|id| id.starts_with(&prefix))
+        state.lessons.contains_key(number) || state.exercises.keys().any(|id| id.starts_with(&prefix))
     };
     found.retain(|number, _| begun(number));
     found

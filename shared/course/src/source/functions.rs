@@ -218,10 +218,7 @@ fn names_of_use(tree: &syn::UseTree, names: &mut Vec<String>) {
         syn::UseTree::Path(path) => names_of_use(&path.tree, names),
         syn::UseTree::Name(name) => names.push(name.ident.to_string()),
         syn::UseTree::Rename(name) => names.push(name.rename.to_string()),
-        syn::UseTree::Group(group) => group
-            .items
-            .iter()
-            .for_each(|tree| names_of_use(tree, names)),
+        syn::UseTree::Group(group) => group.items.iter().for_each(|tree| names_of_use(tree, names)),
         syn::UseTree::Glob(_) => {}
     }
 }
@@ -257,36 +254,22 @@ mod tests {
         assert!(TEXT[f.body.clone()].trim_start().starts_with("// todo!"));
         assert!(TEXT[f.body.clone()].ends_with("None\n"));
         assert_eq!((f.line, f.lines), (7, (5, 14)));
-        assert_eq!(
-            f.signature,
-            "pub fn f<T: Copy>(x: &[T], mut y: u32) -> Option<T>"
-        );
-        assert_eq!(
-            (f.todos[0].as_str(), f.empty),
-            ("05.1 F", "Default::default()")
-        );
+        assert_eq!(f.signature, "pub fn f<T: Copy>(x: &[T], mut y: u32) -> Option<T>");
+        assert_eq!((f.todos[0].as_str(), f.empty), ("05.1 F", "Default::default()"));
         assert_eq!(parsed.function("g").unwrap().signature, "fn g()");
         assert_eq!(parsed.others[0].names, ["self", "D"]);
-        assert_eq!(
-            (parsed.others[0].is_use, parsed.others[1].lines),
-            (true, (3, 3))
-        );
+        assert_eq!((parsed.others[0].is_use, parsed.others[1].lines), (true, (3, 3)));
     }
 
     #[test]
     fn the_emptiest_value_fits_the_type() {
         let empty = |output: &str| {
-            parse(&format!(
-                "fn f(g: impl Fn() -> u8) {output} {{ loop {{}} }}"
-            ))
-            .unwrap()
-            .functions[0]
+            parse(&format!("fn f(g: impl Fn() -> u8) {output} {{ loop {{}} }}"))
+                .unwrap()
+                .functions[0]
                 .empty
         };
-        assert_eq!(
-            (empty(""), empty("-> Result<(), String>")),
-            ("()", "Ok(())")
-        );
+        assert_eq!((empty(""), empty("-> Result<(), String>")), ("()", "Ok(())"));
         assert_eq!(
             (empty("-> Vec<Vec<u8>>"), empty("-> Result<Vec<u8>, E>")),
             ("Default::default()", "Ok(Default::default())")

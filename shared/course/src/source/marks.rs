@@ -51,16 +51,10 @@ pub fn find(text: &str, exercise: &Exercise, shown: &str) -> Result<Marked, Cour
             .map(|(index, _)| index + 1)
             .collect()
     };
-    let (first_line, last_line) = match (
-        lines_with("ANCHOR:").as_slice(),
-        lines_with("ANCHOR_END:").as_slice(),
-    ) {
+    let (first_line, last_line) = match (lines_with("ANCHOR:").as_slice(), lines_with("ANCHOR_END:").as_slice()) {
         ([], _) => return Err(wrong(0, format!("`// ANCHOR: {anchor}` is missing"))),
         ([first], []) => {
-            return Err(wrong(
-                *first,
-                format!("`// ANCHOR_END: {anchor}` is missing"),
-            ));
+            return Err(wrong(*first, format!("`// ANCHOR_END: {anchor}` is missing")));
         }
         ([first], [last]) if first < last => (*first, *last),
         ([first, ..], _) => {
@@ -70,19 +64,12 @@ pub fn find(text: &str, exercise: &Exercise, shown: &str) -> Result<Marked, Cour
             ));
         }
     };
-    let body: Vec<&str> = text
-        .lines()
-        .skip(first_line)
-        .take(last_line - first_line - 1)
-        .collect();
-    let (right, faulty, num_faults) = split(&body, exercise)
-        .map_err(|(index, problem)| wrong(first_line + 1 + index, problem))?;
+    let body: Vec<&str> = text.lines().skip(first_line).take(last_line - first_line - 1).collect();
+    let (right, faulty, num_faults) =
+        split(&body, exercise).map_err(|(index, problem)| wrong(first_line + 1 + index, problem))?;
     match (exercise.kind, num_faults) {
         (Kind::Mend, 0) => {
-            let example = format!(
-                "a mend exercise has a fault: `//~ fault {}` in its body",
-                exercise.id
-            );
+            let example = format!("a mend exercise has a fault: `//~ fault {}` in its body", exercise.id);
             Err(wrong(first_line, example))
         }
         (Kind::Mend, _) => Ok(Marked {
@@ -97,10 +84,7 @@ pub fn find(text: &str, exercise: &Exercise, shown: &str) -> Result<Marked, Cour
             right,
             faulty: None,
         }),
-        (_, _) => Err(wrong(
-            first_line,
-            "only a mend exercise has fault marks".to_owned(),
-        )),
+        (_, _) => Err(wrong(first_line, "only a mend exercise has fault marks".to_owned())),
     }
 }
 
@@ -138,10 +122,7 @@ fn split(body: &[&str], exercise: &Exercise) -> Result<(String, String, usize), 
                 }
                 None if mark.trim() == "end" => open = None,
                 None => {
-                    return Err((
-                        index,
-                        format!("expected `//~ | code` or `//~ end`, found `//~{mark}`"),
-                    ));
+                    return Err((index, format!("expected `//~ | code` or `//~ end`, found `//~{mark}`")));
                 }
             },
         }
@@ -154,13 +135,7 @@ fn split(body: &[&str], exercise: &Exercise) -> Result<(String, String, usize), 
 
 /// The name in an anchor comment of this kind.
 fn anchor_of<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
-    Some(
-        line.trim()
-            .strip_prefix("//")?
-            .trim_start()
-            .strip_prefix(mark)?
-            .trim(),
-    )
+    Some(line.trim().strip_prefix("//")?.trim_start().strip_prefix(mark)?.trim())
 }
 
 /// Whether the line is an anchor of any name, which a learner's file has none of.
@@ -186,19 +161,13 @@ mod tests {
     use crate::exercise;
 
     fn exercise(kind: &str) -> Exercise {
-        let text = format!(
-            "[[exercises]]\nid = \"05.5\"\ntitle = \"T\"\nkind = \"{kind}\"\nfunction = \"a::b\"\n"
-        );
-        exercise::parse(&text, "05", "05-x", "course.toml")
-            .unwrap()
-            .remove(0)
+        let text = format!("[[exercises]]\nid = \"05.5\"\ntitle = \"T\"\nkind = \"{kind}\"\nfunction = \"a::b\"\n");
+        exercise::parse(&text, "05", "05-x", "course.toml").unwrap().remove(0)
     }
 
     #[track_caller]
     fn refused(text: &str, kind: &str, expected: &str) {
-        let error = find(text, &exercise(kind), "src/a.rs")
-            .unwrap_err()
-            .to_string();
+        let error = find(text, &exercise(kind), "src/a.rs").unwrap_err().to_string();
         assert_eq!(error, expected);
     }
 
@@ -234,11 +203,7 @@ mod tests {
             "mend",
             "src/a.rs:2: 05.5: expected one pair of anchors ex_05_5, the opening one first",
         );
-        refused(
-            MEND,
-            "write",
-            "src/a.rs:2: 05.5: only a mend exercise has fault marks",
-        );
+        refused(MEND, "write", "src/a.rs:2: 05.5: only a mend exercise has fault marks");
         let other = MEND.replace("fault 05.5", "fault 05.6");
         refused(
             &other,

@@ -128,10 +128,7 @@ pub fn stand_in(learner: Option<&Readable>, tracked: &str, broken: &Broken) -> S
         let module = || alone(tracked, &reference, theirs);
         match learner.parsed.function(&theirs.name) {
             Some(mine) if is_broken => {
-                changes.push((
-                    mine.item.clone(),
-                    padded(&module(), &text[mine.item.clone()]),
-                ));
+                changes.push((mine.item.clone(), padded(&module(), &text[mine.item.clone()])));
             }
             Some(_) => {}
             None => added += &module(),
@@ -144,10 +141,7 @@ pub fn stand_in(learner: Option<&Readable>, tracked: &str, broken: &Broken) -> S
     }
     for function in &learner.parsed.functions {
         if broken.items.contains(&function.lines.0) {
-            changes.push((
-                function.item.clone(),
-                padded("", &text[function.item.clone()]),
-            ));
+            changes.push((function.item.clone(), padded("", &text[function.item.clone()])));
         }
     }
     changes.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
@@ -172,10 +166,7 @@ fn alone(tracked: &str, parsed: &Parsed, function: &Function) -> String {
         .map(|item| outward(&tracked[item.item.clone()]) + " ")
         .collect();
     let Function {
-        name,
-        signature,
-        code,
-        ..
+        name, signature, code, ..
     } = function;
     format!(
         "#[allow(unused_imports, missing_docs)] mod course_{name} {{ use super::*; {imports}{signature} {{ {code} }} }} pub use course_{name}::{name}; "
@@ -202,9 +193,7 @@ mod tests {
     fn stand(text: &str, functions: &[&str]) -> String {
         let readable = readable(text, &["one", "two"]).unwrap();
         let mut broken = Broken::default();
-        broken
-            .functions
-            .extend(functions.iter().map(|name| (*name).to_owned()));
+        broken.functions.extend(functions.iter().map(|name| (*name).to_owned()));
         stand_in(Some(&readable), SHIPPED, &broken)
     }
 

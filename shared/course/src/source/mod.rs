@@ -104,11 +104,7 @@ pub fn ship(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, 
 ///
 /// # Errors
 /// When the marks are wrong.
-pub fn without_bodies(
-    text: &str,
-    exercises: &[&Exercise],
-    shown: &str,
-) -> Result<String, CourseError> {
+pub fn without_bodies(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, CourseError> {
     replace_bodies(text, exercises, shown, |_| None)
 }
 
@@ -149,12 +145,7 @@ pub fn stub(exercise: &Exercise) -> String {
 ///
 /// # Errors
 /// When one of the two texts is no Rust; then only the whole file can be put back.
-pub fn reset_function(
-    learner: &str,
-    shipped: &str,
-    exercise: &Exercise,
-    shown: &str,
-) -> Result<String, CourseError> {
+pub fn reset_function(learner: &str, shipped: &str, exercise: &Exercise, shown: &str) -> Result<String, CourseError> {
     let name = exercise.function_name();
     let fresh = parse(shipped, shown)?;
     let Some(fresh) = fresh.function(name) else {
@@ -166,11 +157,7 @@ pub fn reset_function(
     let parsed = parse(learner, shown)?;
     let fresh = &shipped[fresh.item.clone()];
     Ok(match parsed.function(name) {
-        Some(old) => format!(
-            "{}{fresh}{}",
-            &learner[..old.item.start],
-            &learner[old.item.end..]
-        ),
+        Some(old) => format!("{}{fresh}{}", &learner[..old.item.start], &learner[old.item.end..]),
         None => format!("{}\n\n{fresh}\n", learner.trim_end()),
     })
 }
@@ -200,10 +187,7 @@ pub fn hash(text: &str) -> String {
 /// # Errors
 /// When it can not be read.
 pub fn read(path: &Path) -> Result<String, CourseError> {
-    let text = std::fs::read_to_string(path).map_err(CourseError::io(
-        path,
-        "make the file readable, as UTF-8 text",
-    ))?;
+    let text = std::fs::read_to_string(path).map_err(CourseError::io(path, "make the file readable, as UTF-8 text"))?;
     // Editors on Windows write line ends of two characters; positions are counted with one.
     Ok(text.replace("\r\n", "\n"))
 }
@@ -239,30 +223,19 @@ mod tests {
         assert_eq!(shipped, SHIPPED);
         let parsed = functions::parse(SHIPPED).unwrap();
         assert!(is_unwritten(parsed.function("one").unwrap(), &exercises[0]));
-        assert!(is_untouched(
-            parsed.function("two").unwrap(),
-            &exercises[1],
-            &parsed
-        ));
+        assert!(is_untouched(parsed.function("two").unwrap(), &exercises[1], &parsed));
     }
 
     #[test]
     fn one_function_is_put_back_and_the_rest_stays() {
         let [one, _] = <[Exercise; 2]>::try_from(exercises()).unwrap();
-        let learner =
-            SHIPPED.replace("todo!(\"05.1 One\")", "a  -  1") + "\n// mine\nfn helper() {}\n";
+        let learner = SHIPPED.replace("todo!(\"05.1 One\")", "a  -  1") + "\n// mine\nfn helper() {}\n";
         let reset = reset_function(&learner, SHIPPED, &one, "a.rs").unwrap();
         assert_eq!(reset, SHIPPED.to_owned() + "\n// mine\nfn helper() {}\n");
         let without = reset_function("//! Mine.\n", SHIPPED, &one, "a.rs").unwrap();
-        assert!(
-            without.starts_with("//! Mine.\n\n/// One.\npub fn one"),
-            "{without}"
-        );
+        assert!(without.starts_with("//! Mine.\n\n/// One.\npub fn one"), "{without}");
         let error = reset_function("fn (", SHIPPED, &one, "a.rs").unwrap_err();
-        assert!(
-            error.to_string().starts_with("a.rs:1: this is no Rust"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("a.rs:1: this is no Rust"), "{error}");
     }
 
     #[test]

@@ -77,10 +77,7 @@ impl State {
     ///
     /// # Errors
     /// When the folder can not be used, or the file is of a later version.
-    pub fn update<T>(
-        course: &Course,
-        change: impl FnOnce(&mut Self) -> T,
-    ) -> Result<T, CourseError> {
+    pub fn update<T>(course: &Course, change: impl FnOnce(&mut Self) -> T) -> Result<T, CourseError> {
         let place = Place::of(course);
         let _lock = place.lock()?;
         let mut state = place.load(course)?;

@@ -66,10 +66,7 @@ impl Place {
             }),
             Err(Unreadable::Damaged(problem)) => {
                 let kept = self.put_aside()?;
-                let what = format!(
-                    "can not be read ({problem}); it was moved to {}",
-                    course.shown(&kept)
-                );
+                let what = format!("can not be read ({problem}); it was moved to {}", course.shown(&kept));
                 Ok(self.copy_or_default(course, &what))
             }
         }
@@ -93,12 +90,10 @@ impl Place {
     /// Moves a damaged file out of the way, under a name that nothing else has.
     fn put_aside(&self) -> Result<PathBuf, CourseError> {
         let folder = self.work.join("backup");
-        fs::create_dir_all(&folder)
-            .map_err(CourseError::io(&folder, "the folder must be writable"))?;
+        fs::create_dir_all(&folder).map_err(CourseError::io(&folder, "the folder must be writable"))?;
         let stem = format!("course-damaged-{}", clock::stamp());
         let kept = free_name(&folder, &stem, ".json");
-        fs::rename(&self.file, &kept)
-            .map_err(CourseError::io(&self.file, "move the file away by hand"))?;
+        fs::rename(&self.file, &kept).map_err(CourseError::io(&self.file, "move the file away by hand"))?;
         Ok(kept)
     }
 
@@ -113,9 +108,7 @@ impl Place {
                 .and_then(|_| fs::rename(&unfinished, &self.backup))
                 .map_err(CourseError::io(&self.backup, ACTION))?;
         }
-        let text = serde_json::to_string_pretty(state)
-            .expect("a state has no keys that are not text")
-            + "\n";
+        let text = serde_json::to_string_pretty(state).expect("a state has no keys that are not text") + "\n";
         let unfinished = self.work.join(".course.json.new");
         let write = || -> std::io::Result<()> {
             let mut file = File::create(&unfinished)?;

@@ -92,11 +92,7 @@ impl Progress {
 
     fn decided(&mut self, passed: bool) {
         let now = clock::now();
-        self.status = if passed {
-            Status::Passed
-        } else {
-            Status::Failing
-        };
+        self.status = if passed { Status::Passed } else { Status::Failing };
         if passed {
             self.skipped = false;
             self.passed_at.get_or_insert_with(|| now.clone());

@@ -45,11 +45,9 @@ fn generated(twin: &Twin, relative: &Path, above: &[String]) -> Result<String, C
         let mut names = above.to_vec();
         names.push(name);
         let parts: Vec<&str> = names.iter().map(String::as_str).collect();
-        let file = source::module_file(&twin.lesson.join("src"), &parts).map_err(|problem| {
-            CourseError::Marks {
-                path: twin.shown(&path),
-                problem,
-            }
+        let file = source::module_file(&twin.lesson.join("src"), &parts).map_err(|problem| CourseError::Marks {
+            path: twin.shown(&path),
+            problem,
         })?;
         let tracked = twin.lesson.join("src").join(&file);
         if twin.coded().any(|exercise| exercise.modules() == parts) {
@@ -97,10 +95,7 @@ fn modules(text: &str, shown: &str) -> Result<Vec<(String, usize)>, CourseError>
     let mut found = Vec::new();
     for item in &file.items {
         let Item::Mod(item) = item else { continue };
-        let has_path = item
-            .attrs
-            .iter()
-            .any(|attribute| attribute.path().is_ident("path"));
+        let has_path = item.attrs.iter().any(|attribute| attribute.path().is_ident("path"));
         if item.content.is_some() || has_path {
             continue;
         }
@@ -177,19 +172,13 @@ fn literals(twin: &Twin, exercise: &Exercise) -> Result<Vec<String>, CourseError
 /// | `stub 05.1` | panics, as the learner's file does before it is written |
 /// | `fault 05.5` | the faulty one, as it ships (mend) |
 /// | `empty 04.5` | returns the emptiest value of its type (catch) |
-fn switched(
-    twin: &Twin,
-    exercise: &Exercise,
-    marked: &marks::Marked,
-) -> Result<String, CourseError> {
+fn switched(twin: &Twin, exercise: &Exercise, marked: &marks::Marked) -> Result<String, CourseError> {
     let id = &exercise.id;
     let mut body = format!(
         "{{\n    if crate::course_switch::is(\"stub {id}\") {{ ::core::panic!(\"not yet implemented: {id}\") }}\n"
     );
     if let Some(faulty) = &marked.faulty {
-        body += &format!(
-            "    if crate::course_switch::is(\"fault {id}\") {{ return {{\n{faulty}    }} }}\n"
-        );
+        body += &format!("    if crate::course_switch::is(\"fault {id}\") {{ return {{\n{faulty}    }} }}\n");
     }
     if exercise.kind == Kind::Catch {
         let path: PathBuf = twin.tracked_file_of(exercise)?;

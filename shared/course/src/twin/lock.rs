@@ -60,15 +60,11 @@ mod tests {
     fn an_entry_is_renamed_with_or_without_the_original() {
         let with = renamed(LOCK, "lesson05", "a", true).unwrap();
         assert!(
-            with.contains("name = \"a\"")
-                && with.ends_with("[\n \"half\",\n \"lab\",\n \"lesson05\",\n]"),
+            with.contains("name = \"a\"") && with.ends_with("[\n \"half\",\n \"lab\",\n \"lesson05\",\n]"),
             "{with}"
         );
         let without = renamed(LOCK, "lesson05", "a", false).unwrap();
-        assert!(
-            without.ends_with("[\n \"half\",\n \"lab\",\n]"),
-            "{without}"
-        );
+        assert!(without.ends_with("[\n \"half\",\n \"lab\",\n]"), "{without}");
         assert_eq!(renamed(LOCK, "lesson06", "a", true), None);
     }
 }

@@ -22,10 +22,7 @@ pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
     let package = read(&twin.lesson.join("Cargo.toml"), twin)?;
     let work = workspace(twin, root, members);
     write_table(&twin.work.join("Cargo.toml"), &work)?;
-    write_table(
-        &twin.folder.join("Cargo.toml"),
-        &self::package(twin, package),
-    )?;
+    write_table(&twin.folder.join("Cargo.toml"), &self::package(twin, package))?;
     let root = source::read(&twin.root.join("Cargo.lock")).unwrap_or_default();
     lock::write(&twin.work, &with_twins(&root, twin.owner, members))?;
     let target = path_from(&twin.work, &twin.root.join("target"), &twin.root);
@@ -47,9 +44,7 @@ pub fn library(twin: &Twin) -> Result<String, CourseError> {
     let manifest = read(&twin.lesson.join("Cargo.toml"), twin)?;
     let name = manifest.get("lib").and_then(|lib| lib.get("name"));
     let package = format!("lesson{}", twin.number);
-    Ok(name
-        .and_then(Value::as_str)
-        .map_or(package, ToOwned::to_owned))
+    Ok(name.and_then(Value::as_str).map_or(package, ToOwned::to_owned))
 }
 
 fn read(path: &Path, twin: &Twin) -> Result<Table, CourseError> {
@@ -103,9 +98,7 @@ fn workspace(twin: &Twin, mut root: Table, members: &[String]) -> Table {
         .get_mut("workspace")
         .and_then(|workspace| workspace.get_mut("lints"));
     if let Some(Value::Table(lints)) = lints {
-        let rust = lints
-            .entry("rust")
-            .or_insert_with(|| Value::Table(Table::new()));
+        let rust = lints.entry("rust").or_insert_with(|| Value::Table(Table::new()));
         if let Value::Table(rust) = rust {
             rust.insert("unreachable_code".into(), Value::String("allow".into()));
         }
@@ -182,9 +175,7 @@ fn package(twin: &Twin, mut manifest: Table) -> Table {
         ("stubs".to_owned(), Value::Array(Vec::new())),
     ]);
     manifest.insert("features".into(), Value::Table(features));
-    let library = manifest
-        .entry("lib")
-        .or_insert_with(|| Value::Table(Table::new()));
+    let library = manifest.entry("lib").or_insert_with(|| Value::Table(Table::new()));
     if let Value::Table(library) = library {
         library.insert("path".into(), Value::String("src/lib.rs".into()));
         library.insert("doctest".into(), Value::Boolean(false));

@@ -134,10 +134,7 @@ impl Twin {
     /// # Errors
     /// When the lesson has no such module.
     pub fn file_of(&self, exercise: &Exercise) -> Result<PathBuf, CourseError> {
-        Ok(self
-            .folder
-            .join("src")
-            .join(self.relative_file_of(exercise)?))
+        Ok(self.folder.join("src").join(self.relative_file_of(exercise)?))
     }
 
     /// The lesson's own file of an exercise with code, absolute.
@@ -145,10 +142,7 @@ impl Twin {
     /// # Errors
     /// When the lesson has no such module.
     pub fn tracked_file_of(&self, exercise: &Exercise) -> Result<PathBuf, CourseError> {
-        Ok(self
-            .lesson
-            .join("src")
-            .join(self.relative_file_of(exercise)?))
+        Ok(self.lesson.join("src").join(self.relative_file_of(exercise)?))
     }
 
     /// `kernels.rs`: the file of an exercise below `src`.
@@ -156,15 +150,9 @@ impl Twin {
     /// # Errors
     /// When the lesson has no such module.
     pub fn relative_file_of(&self, exercise: &Exercise) -> Result<PathBuf, CourseError> {
-        source::module_file(&self.lesson.join("src"), &exercise.modules()).map_err(|problem| {
-            CourseError::CourseToml {
-                path: format!(
-                    "{}:{}",
-                    self.shown(&self.lesson.join("course.toml")),
-                    exercise.line
-                ),
-                problem: format!("{}: {}: {problem}", exercise.id, exercise.function),
-            }
+        source::module_file(&self.lesson.join("src"), &exercise.modules()).map_err(|problem| CourseError::CourseToml {
+            path: format!("{}:{}", self.shown(&self.lesson.join("course.toml")), exercise.line),
+            problem: format!("{}: {}: {problem}", exercise.id, exercise.function),
         })
     }
 
@@ -282,12 +270,7 @@ impl Twin {
     }
 }
 
-pub(crate) type Note = (
-    String,
-    String,
-    Option<String>,
-    Box<dyn Fn(&Started) -> bool>,
-);
+pub(crate) type Note = (String, String, Option<String>, Box<dyn Fn(&Started) -> bool>);
 
 /// Hash of the code of a group of tests; `None` when there is no such group.
 pub fn group_hash(tests: &str, group: &str) -> Option<String> {
@@ -307,11 +290,7 @@ fn members(course: &Course, twin: &Twin) -> Result<Vec<String>, CourseError> {
         let Some(number) = lessons::number_of(&folder) else {
             continue;
         };
-        let is_there = twin
-            .work
-            .join(format!("lesson{number}"))
-            .join("src")
-            .is_dir();
+        let is_there = twin.work.join(format!("lesson{number}")).join("src").is_dir();
         if number == twin.number || is_there {
             found.push(number);
         }
@@ -346,15 +325,12 @@ pub fn path_from(from: &Path, to: &Path, root: &Path) -> String {
     let is_inside = from
         .ancestors()
         .find(|folder| folder.exists())
-        .is_some_and(|folder| {
-            real(folder) == real(root).join(folder.strip_prefix(root).unwrap_or(folder))
-        });
+        .is_some_and(|folder| real(folder) == real(root).join(folder.strip_prefix(root).unwrap_or(folder)));
     let text = |path: &Path| path.display().to_string().replace('\\', "/");
     if !is_inside {
         return text(to);
     }
-    let (from, to): (Vec<Component>, Vec<Component>) =
-        (from.components().collect(), to.components().collect());
+    let (from, to): (Vec<Component>, Vec<Component>) = (from.components().collect(), to.components().collect());
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = std::iter::repeat_n("..", from.len() - common).map(PathBuf::from);
     let down = to[common..].iter().map(PathBuf::from);
@@ -369,14 +345,8 @@ mod tests {
     fn paths_lead_from_the_twin_to_the_lesson() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let (from, to) = (
-            root.join("work/lesson05/src"),
-            root.join("lessons/05-x/src/a.rs"),
-        );
-        assert_eq!(
-            path_from(&from, &to, &root),
-            "../../../lessons/05-x/src/a.rs"
-        );
+        let (from, to) = (root.join("work/lesson05/src"), root.join("lessons/05-x/src/a.rs"));
+        assert_eq!(path_from(&from, &to, &root), "../../../lessons/05-x/src/a.rs");
         assert_eq!(path_from(&from, &from.join("b/c.rs"), &root), "b/c.rs");
     }
 
@@ -401,10 +371,7 @@ mod tests {
         write(&path, "one").unwrap();
         let before = std::fs::metadata(&path).unwrap().modified().unwrap();
         write(&path, "one").unwrap();
-        assert_eq!(
-            std::fs::metadata(&path).unwrap().modified().unwrap(),
-            before
-        );
+        assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), before);
         write(&path, "two").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
     }

@@ -68,11 +68,7 @@ impl Trial<'_> {
     ) -> Result<(), CourseError> {
         let ran = self.run(switch)?;
         let own = format!("{}::", exercise.group);
-        if !ran
-            .failed
-            .iter()
-            .any(|failed| failed.name.starts_with(&own))
-        {
+        if !ran.failed.iter().any(|failed| failed.name.starts_with(&own)) {
             problems.push(format!(
                 "{}: {} passes with {what}: its tests do not test it",
                 exercise.id, exercise.group

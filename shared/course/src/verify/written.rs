@@ -56,10 +56,7 @@ pub fn all(course: &Course, twin: &Twin, problems: &mut Vec<String>) -> Result<(
 fn texts(exercise: &Exercise, missing: &mut Vec<String>) {
     let prefix = format!("ex_{}_", exercise.id.replace('.', "_"));
     if !exercise.group.starts_with(&prefix) {
-        missing.push(format!(
-            "expected a group {prefix}…, found {:?}",
-            exercise.group
-        ));
+        missing.push(format!("expected a group {prefix}…, found {:?}", exercise.group));
     }
     if exercise.hints.len() != 3 || exercise.hints.iter().any(|hint| hint.trim().is_empty()) {
         missing.push(format!("expected 3 hints, found {}", exercise.hints.len()));
@@ -129,19 +126,13 @@ fn signature(twin: &Twin, exercise: &Exercise) -> Result<(), CourseError> {
     if marked.first_line <= first || marked.last_line >= last {
         return Err(wrong(format!("the anchors do not stand inside {name}")));
     }
-    let behind = text
-        .lines()
-        .skip(marked.last_line)
-        .take(last - marked.last_line);
+    let behind = text.lines().skip(marked.last_line).take(last - marked.last_line);
     if behind.map(str::trim).collect::<String>() != "}" {
         return Err(wrong(
             "only the closing brace may stand behind the closing anchor".to_owned(),
         ));
     }
-    let result = function
-        .signature
-        .rsplit_once(") ->")
-        .map_or("", |(_, result)| result);
+    let result = function.signature.rsplit_once(") ->").map_or("", |(_, result)| result);
     if !function.signature.starts_with("pub fn") || functions::mentions(result, "impl") {
         return Err(wrong(format!(
             "expected a `pub fn` without `impl Trait` in its result, found `{}`",

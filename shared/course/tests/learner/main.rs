@@ -19,18 +19,9 @@ fn main() {
     let player = Player::new();
     let steps: [(&str, Step); 9] = [
         ("start 05", story::start),
-        (
-            "check, nothing written: says what to do",
-            story::check_unwritten,
-        ),
-        (
-            "a wrong attempt: the wrong idea is named",
-            story::wrong_attempt,
-        ),
-        (
-            "a file that does not compile hides nothing else",
-            story::no_rust,
-        ),
+        ("check, nothing written: says what to do", story::check_unwritten),
+        ("a wrong attempt: the wrong idea is named", story::wrong_attempt),
+        ("a file that does not compile hides nothing else", story::no_rust),
         ("the right body passes", story::right_attempt),
         ("run 05: two bars in the chart", story::run),
         ("a test changes upstream", story::test_changes),
@@ -41,8 +32,5 @@ fn main() {
         println!("=== {name} ({} s so far)", begun.elapsed().as_secs());
         step(&player);
     }
-    println!(
-        "=== a learner came through, {} s",
-        begun.elapsed().as_secs()
-    );
+    println!("=== a learner came through, {} s", begun.elapsed().as_secs());
 }

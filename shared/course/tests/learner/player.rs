@@ -28,10 +28,7 @@ impl Player {
     /// folder of its own: cargo names what it builds by a package's place *within* its workspace, so two clones that share one would take
     /// each other's programs for their own, and this clone's are changed on purpose.
     pub fn new() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .nth(2)
-            .unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let target = std::env::var_os("CARGO_TARGET_DIR");
         let target = target.map_or_else(|| root.join("target"), PathBuf::from);
         let folder = target.join("learner");
@@ -50,10 +47,7 @@ impl Player {
     pub fn course(&self, words: &str) -> Ran {
         println!("$ cargo course {words}");
         let mut command = Command::new("cargo");
-        command
-            .arg("course")
-            .args(words.split(' '))
-            .current_dir(&self.home);
+        command.arg("course").args(words.split(' ')).current_dir(&self.home);
         self.clean(&mut command);
         let output = command.stdin(Stdio::null()).output().unwrap();
         let text = [output.stderr, output.stdout]
@@ -97,20 +91,12 @@ impl Player {
         for (path, old, new) in changes {
             replace(&self.upstream.join(path), old, new);
         }
-        let author = [
-            "-c",
-            "user.name=Author",
-            "-c",
-            "user.email=author@example.org",
-        ];
+        let author = ["-c", "user.name=Author", "-c", "user.email=author@example.org"];
         git(
             &self.upstream,
             &[&author[..], &["commit", "--quiet", "-a", "-m", message]].concat(),
         );
-        git(
-            &self.home,
-            &["pull", "--quiet", "--ff-only", "origin", "course"],
-        );
+        git(&self.home, &["pull", "--quiet", "--ff-only", "origin", "course"]);
     }
 
     /// What git says of the learner's clone: nothing, as long as all work is in `work`.
@@ -127,23 +113,12 @@ impl Ran {
         let text = flat(&self.text);
         assert_eq!(self.status, status, "status; it printed:\n{}", self.text);
         for word in words {
-            assert!(
-                text.contains(&flat(word)),
-                "{word:?} is not in:\n{}",
-                self.text
-            );
+            assert!(text.contains(&flat(word)), "{word:?} is not in:\n{}", self.text);
         }
-        assert!(
-            !self.text.contains('\x1b'),
-            "colours on a pipe:\n{}",
-            self.text
-        );
+        assert!(!self.text.contains('\x1b'), "colours on a pipe:\n{}", self.text);
         let ours = |line: &&str| self.is_page && !is_of_cargo(line);
         for line in self.text.lines().filter(ours) {
-            assert!(
-                lab::term::width(line) <= 80,
-                "wider than 80 columns: {line}"
-            );
+            assert!(lab::term::width(line) <= 80, "wider than 80 columns: {line}");
         }
         self
     }
@@ -164,55 +139,23 @@ fn clone(from: &Path, to: &Path) {
     let from = from.display().to_string();
     if !to.join(".git").is_dir() {
         let folder = to.parent().unwrap();
-        git(
-            folder,
-            &["clone", "--quiet", &from, &to.display().to_string()],
-        );
-        git(
-            to,
-            &[
-                "checkout",
-                "--quiet",
-                "-B",
-                "course",
-                "--track",
-                "origin/HEAD",
-            ],
-        );
+        git(folder, &["clone", "--quiet", &from, &to.display().to_string()]);
+        git(to, &["checkout", "--quiet", "-B", "course", "--track", "origin/HEAD"]);
         return;
     }
     git(to, &["fetch", "--quiet", "origin", "HEAD"]);
-    git(
-        to,
-        &[
-            "checkout",
-            "--quiet",
-            "--force",
-            "-B",
-            "course",
-            "FETCH_HEAD",
-        ],
-    );
+    git(to, &["checkout", "--quiet", "--force", "-B", "course", "FETCH_HEAD"]);
     git(to, &["clean", "--quiet", "-ffdx"]);
 }
 
 fn replace(path: &Path, old: &str, new: &str) {
     let text = fs::read_to_string(path).unwrap();
-    assert_eq!(
-        text.matches(old).count(),
-        1,
-        "{old:?} in {}:\n{text}",
-        path.display()
-    );
+    assert_eq!(text.matches(old).count(), 1, "{old:?} in {}:\n{text}", path.display());
     fs::write(path, text.replace(old, new)).unwrap();
 }
 
 fn git(folder: &Path, words: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(words)
-        .output()
-        .unwrap();
+    let output = Command::new("git").current_dir(folder).args(words).output().unwrap();
     assert!(
         output.status.success(),
         "git {words:?}: {}",
@@ -224,9 +167,5 @@ fn git(folder: &Path, words: &[&str]) -> String {
 /// Whether cargo says how far its build is: as wide as the folder's path, which is not ours.
 fn is_of_cargo(line: &str) -> bool {
     let verb = line.split_whitespace().next().unwrap_or_default();
-    line.starts_with("   ")
-        && matches!(
-            verb,
-            "Compiling" | "Blocking" | "Finished" | "Locking" | "Adding"
-        )
+    line.starts_with("   ") && matches!(verb, "Compiling" | "Blocking" | "Finished" | "Locking" | "Adding")
 }

@@ -38,7 +38,10 @@ fn failure(test: &str, idea: Option<Idea>) -> Failure {
         test: test.into(),
         claim: test.replace('_', " "),
         why: "The mean of the squares is taken over the whole row, and added to `eps` before the root.".into(),
-        message: format!("row [1, 2, 3]: expected out[0] = 0.46, found 1\n  x   [3]  1  2  3\n{}", "far ".repeat(30)),
+        message: format!(
+            "row [1, 2, 3]: expected out[0] = 0.46, found 1\n  x   [3]  1  2  3\n{}",
+            "far ".repeat(30)
+        ),
         at: None,
         idea,
     }

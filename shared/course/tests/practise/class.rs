@@ -24,16 +24,9 @@ fn each_learner_has_a_line_for_each_exercise_and_trouble_has_one_too() {
     class.write("class/cut off/work/course.json", "{\"schema\": 1, ");
     class.write("class/new/README.md", "nothing yet");
     class.write("class/later/work/course.json", "{\"schema\": 99}");
-    let given: Vec<PathBuf> = [
-        "anna",
-        "bo, =the second/work",
-        "cut off",
-        "new",
-        "later",
-        "nobody",
-    ]
-    .map(folder)
-    .into();
+    let given: Vec<PathBuf> = ["anna", "bo, =the second/work", "cut off", "new", "later", "nobody"]
+        .map(folder)
+        .into();
     let learners = report::collect(&class.course, &given).unwrap();
 
     let csv = report::csv(&learners);
@@ -47,7 +40,11 @@ fn each_learner_has_a_line_for_each_exercise_and_trouble_has_one_too() {
         lines[2].starts_with("anna,05.1,RMSNorm,write,yes,passed,1,0,no,,,20"),
         "{csv}"
     );
-    assert!(lines[3].starts_with("anna,05.5,\"Characters split over tokens, with a title that is long\",mend,no,open,0,0,no"), "{csv}");
+    assert!(
+        lines[3]
+            .starts_with("anna,05.5,\"Characters split over tokens, with a title that is long\",mend,no,open,0,0,no"),
+        "{csv}"
+    );
     assert!(lines[4].starts_with("\"bo, =the second\",05.7,"), "{csv}");
     let problem = |at: usize| lines[at].rsplit(",,").next().unwrap();
     assert!(

@@ -47,10 +47,7 @@ fn without_a_started_lesson_commands_say_how_to_start() {
         reset::reset(&tree.course, "05.1", &PAGE).unwrap_err(),
         solution::show(&tree.course, "05.1", true, &PAGE).unwrap_err(),
     ] {
-        assert!(
-            error.to_string().contains("cargo course start 05"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("cargo course start 05"), "{error}");
     }
 }
 
@@ -69,21 +66,13 @@ fn hints_come_one_by_one_and_then_all_again() {
     contains(&next(), &["hint 2 of 3", "Second."]);
     contains(
         &next(),
-        &[
-            "hint 3 of 3",
-            "`let scale = …`",
-            "cargo course solution 05.1 --give-up",
-        ],
+        &["hint 3 of 3", "`let scale = …`", "cargo course solution 05.1 --give-up"],
     );
     contains(&next(), &["First.", "Second.", "`let scale = …`"]);
     assert_eq!(State::load(&tree.course).unwrap().progress("05.1").hints, 3);
-    let error = hint::next(&tree.course, "05.7", &PAGE)
-        .unwrap_err()
-        .to_string();
+    let error = hint::next(&tree.course, "05.7", &PAGE).unwrap_err().to_string();
     assert!(error.contains("05.7 How many rows has no hints"), "{error}");
-    let error = hint::next(&tree.course, "05.9", &PAGE)
-        .unwrap_err()
-        .to_string();
+    let error = hint::next(&tree.course, "05.9", &PAGE).unwrap_err().to_string();
     assert!(error.contains("there are 05.7, 05.1, 05.5"), "{error}");
 }
 
@@ -101,21 +90,12 @@ fn a_wrong_answer_gets_its_own_words_and_the_first_one_stays() {
     );
     contains(
         &answer("2784").unwrap(),
-        &[
-            "c) 2784 is right.",
-            "12 + 13 + … + 75",
-            "computes every row again",
-        ],
+        &["c) 2784 is right.", "12 + 13 + … + 75", "computes every row again"],
     );
     let progress = State::load(&tree.course).unwrap().progress("05.7");
     let stored = progress.answer.unwrap();
     assert_eq!(
-        (
-            stored.first,
-            stored.first_right,
-            stored.latest,
-            stored.times
-        ),
+        (stored.first, stored.first_right, stored.latest, stored.times),
         (1, false, 2, 2)
     );
     assert_eq!(progress.status, Status::Passed);
@@ -154,10 +134,7 @@ fn the_solution_waits_for_a_pass_or_a_give_up_which_is_noted() {
 
     pass(&tree, "05.5");
     let shown = solution::show(&tree.course, "05.5", true, &PAGE).unwrap();
-    assert!(
-        shown.contains("    text.len()\n") && !shown.contains('~'),
-        "{shown}"
-    );
+    assert!(shown.contains("    text.len()\n") && !shown.contains('~'), "{shown}");
     assert!(
         !State::load(&tree.course).unwrap().progress("05.5").gave_up,
         "after a pass nobody gives up"
@@ -176,12 +153,7 @@ fn the_diff_shows_both_bodies_without_marks() {
     let shown = diff::show(&tree.course, "05.1", false, &PAGE).unwrap();
     contains(
         &shown,
-        &[
-            "- yours",
-            "+ reference",
-            "- out.copy_from_slice(x);",
-            "+ *out = *x;",
-        ],
+        &["- yours", "+ reference", "- out.copy_from_slice(x);", "+ *out = *x;"],
     );
     assert!(
         shown.contains("\n  assert!(x.len() == out.len());\n") && !shown.contains("ANCHOR"),
@@ -189,9 +161,7 @@ fn the_diff_shows_both_bodies_without_marks() {
     );
     let shown = diff::show(&tree.course, "05.5", false, &PAGE).unwrap();
     contains(&shown, &["- 0", "+ text.len()"]);
-    let error = diff::show(&tree.course, "05", false, &PAGE)
-        .unwrap_err()
-        .to_string();
+    let error = diff::show(&tree.course, "05", false, &PAGE).unwrap_err().to_string();
     assert!(error.contains("cargo course diff 05.1"), "{error}");
 }
 
@@ -235,10 +205,7 @@ fn reset_of_one_function_leaves_the_others_and_keeps_a_copy() {
         "{now}"
     );
     let folder = kept(&tree, "-05.1");
-    assert_eq!(
-        text(&tree, &format!("work/backup/{folder}/src/kernels.rs")),
-        mine
-    );
+    assert_eq!(text(&tree, &format!("work/backup/{folder}/src/kernels.rs")), mine);
     assert!(text(&tree, &format!("work/backup/{folder}/course.json")).contains("passed_at"));
     let progress = State::load(&tree.course).unwrap().progress("05.1");
     assert_eq!((progress.status, progress.attempts), (Status::Open, 1));
@@ -264,9 +231,7 @@ fn reset_of_a_lesson_makes_every_file_anew_and_keeps_copies() {
 fn reset_of_a_function_in_a_file_that_is_no_rust_changes_nothing() {
     let tree = started();
     tree.write(FILE, "pub fn rms_norm( {\n");
-    let error = reset::reset(&tree.course, "05.1", &PAGE)
-        .unwrap_err()
-        .to_string();
+    let error = reset::reset(&tree.course, "05.1", &PAGE).unwrap_err().to_string();
     assert!(
         error.contains("kernels.rs:") && error.contains("cargo course reset 05"),
         "{error}"

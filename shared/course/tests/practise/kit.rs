@@ -44,10 +44,7 @@ fn a_kit_holds_tracked_files_crates_and_how_to_use_them() {
     tree.write("book/builder/Cargo.toml", "");
     let out = tree.path("out/kit.tar.gz");
     let mut said = Vec::new();
-    let kit = pack::pack(&tree.course, &out, false, &mut |line| {
-        said.push(line.to_owned())
-    })
-    .unwrap();
+    let kit = pack::pack(&tree.course, &out, false, &mut |line| said.push(line.to_owned())).unwrap();
     assert_eq!(kit.path, out);
     assert!(said.len() >= 2);
     assert!(tree.calls()[0].contains("--locked --versioned-dirs --sync book/builder/Cargo.toml"));
@@ -57,16 +54,13 @@ fn a_kit_holds_tracked_files_crates_and_how_to_use_them() {
         .unpack(&unpacked)
         .unwrap();
     let root = unpacked.join(pack::NAME);
-    let text = |path: &str| {
-        std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-    };
+    let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     assert!(text("lessons/05-generation/course.toml").contains("RMSNorm"));
     assert_eq!(text("vendor/one-1.0.0/lib.rs"), "x\n");
     let configuration = text(".cargo/config.toml");
     assert!(configuration.starts_with("[alias]"), "{configuration}");
     assert!(
-        configuration.contains("directory = \"vendor\"")
-            && configuration.contains("offline = true"),
+        configuration.contains("directory = \"vendor\"") && configuration.contains("offline = true"),
         "{configuration}"
     );
     configuration.parse::<toml::Table>().unwrap();

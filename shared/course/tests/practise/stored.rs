@@ -25,26 +25,14 @@ fn no_file_is_the_state_before_the_first_exercise() {
 #[test]
 fn what_is_written_is_read_again() {
     let tree = started();
-    State::update(&tree.course, |state| {
-        state.exercise("05.1").checked(false, "a")
-    })
-    .unwrap();
-    State::update(&tree.course, |state| {
-        state.exercise("05.1").checked(false, "a")
-    })
-    .unwrap();
-    State::update(&tree.course, |state| {
-        state.exercise("05.1").checked(true, "b")
-    })
-    .unwrap();
+    State::update(&tree.course, |state| state.exercise("05.1").checked(false, "a")).unwrap();
+    State::update(&tree.course, |state| state.exercise("05.1").checked(false, "a")).unwrap();
+    State::update(&tree.course, |state| state.exercise("05.1").checked(true, "b")).unwrap();
     let progress = State::load(&tree.course).unwrap().progress("05.1");
     assert_eq!((progress.status, progress.attempts), (Status::Passed, 2));
     let passed_at = progress.passed_at.clone();
     assert!(passed_at.is_some() && progress.started_at.is_some());
-    State::update(&tree.course, |state| {
-        state.exercise("05.1").checked(false, "c")
-    })
-    .unwrap();
+    State::update(&tree.course, |state| state.exercise("05.1").checked(false, "c")).unwrap();
     let progress = State::load(&tree.course).unwrap().progress("05.1");
     assert_eq!((progress.status, progress.attempts), (Status::Failing, 3));
     assert_eq!(progress.passed_at, passed_at, "the first pass stays");
@@ -123,13 +111,9 @@ fn a_later_version_is_left_alone_and_unknown_keys_are_kept() {
     tree.write("work/course.json", &later);
     let error = State::load(&tree.course).unwrap_err().to_string();
     assert!(error.contains("update the repository"), "{error}");
-    assert_eq!(
-        fs::read_to_string(tree.path("work/course.json")).unwrap(),
-        later
-    );
+    assert_eq!(fs::read_to_string(tree.path("work/course.json")).unwrap(), later);
 
-    let other =
-        r#"{"schema": 1, "mood": "good", "exercises": {"05.1": {"hints": 1, "colour": "red"}}}"#;
+    let other = r#"{"schema": 1, "mood": "good", "exercises": {"05.1": {"hints": 1, "colour": "red"}}}"#;
     tree.write("work/course.json", other);
     State::update(&tree.course, |state| state.exercise("05.1").hints = 2).unwrap();
     let text = fs::read_to_string(tree.path("work/course.json")).unwrap();
@@ -147,14 +131,10 @@ fn changes_at_the_same_time_all_count() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..10 {
-                    State::update(&tree.course, |state| state.exercise("05.1").attempts += 1)
-                        .unwrap();
+                    State::update(&tree.course, |state| state.exercise("05.1").attempts += 1).unwrap();
                 }
             });
         }
     });
-    assert_eq!(
-        State::load(&tree.course).unwrap().progress("05.1").attempts,
-        40
-    );
+    assert_eq!(State::load(&tree.course).unwrap().progress("05.1").attempts, 40);
 }

@@ -15,17 +15,15 @@ const OLD: &str = "//! The loop.\n\nuse std::fmt;\n\n/// Every token anew.\npub 
 const NEW: &str = "//! The cached loop.\n\n/// Each token once. Supersedes [`generation::naive::tokens`]: fewer rows.\npub fn tokens(n: u32) -> u32 {\n    let kept = 0;\n    // ANCHOR: ex_06_1\n    n + kept\n    // ANCHOR_END: ex_06_1\n}\n";
 
 /// A module that supersedes a module, and a method that is named by a type shown at the root.
-const MODEL: &str = "//! Supersedes [`Kernels::run`].\n\nuse generation::Kernels;\n\n/// Runs.\npub fn run() -> u8 {\n    2\n}\n";
+const MODEL: &str =
+    "//! Supersedes [`Kernels::run`].\n\nuse generation::Kernels;\n\n/// Runs.\npub fn run() -> u8 {\n    2\n}\n";
 
 const SIX: &str = "lesson = \"06\"\ntitle = \"Cache\"\n\n[[exercises]]\nid = \"06.1\"\ntitle = \"Once\"\nfunction = \"cached::tokens\"\ngroup = \"ex_06_1_once\"\n";
 
 fn two_lessons() -> Tree {
     let tree = workbook();
     for (path, text) in [
-        (
-            "lessons/05-generation/Cargo.toml",
-            "[lib]\nname = \"generation\"\n",
-        ),
+        ("lessons/05-generation/Cargo.toml", "[lib]\nname = \"generation\"\n"),
         ("lessons/05-generation/src/naive.rs", OLD),
         (
             "lessons/05-generation/src/model.rs",
@@ -64,17 +62,8 @@ fn a_lesson_is_compared_with_what_it_replaces_and_tells_no_answer() {
         ],
     );
     assert!(!shown.contains(" n + kept"), "{shown}");
-    assert!(
-        !shown.contains("///") && !shown.contains("use std"),
-        "{shown}"
-    );
-    assert!(
-        State::load(&tree.course)
-            .unwrap()
-            .progress("06.1")
-            .passed_at
-            .is_none()
-    );
+    assert!(!shown.contains("///") && !shown.contains("use std"), "{shown}");
+    assert!(State::load(&tree.course).unwrap().progress("06.1").passed_at.is_none());
 }
 
 #[test]
@@ -93,9 +82,7 @@ fn a_name_that_is_nowhere_is_an_error() {
         "lessons/06-cache/src/model.rs",
         "//! Supersedes [`generation::gone::nothing`].\n",
     );
-    let error = diff::show(&tree.course, "06", false, &PAGE)
-        .unwrap_err()
-        .to_string();
+    let error = diff::show(&tree.course, "06", false, &PAGE).unwrap_err().to_string();
     assert_eq!(
         error,
         "lessons/06-cache/src/model.rs: it supersedes generation::gone::nothing, which no lesson has"

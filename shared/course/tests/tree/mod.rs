@@ -103,12 +103,10 @@ impl Tree {
 /// A wheel with one file of weights and one of text.
 pub fn wheel(path: &Path, member: &str, bytes: &[u8]) {
     let mut zip = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
-    let options = zip::write::SimpleFileOptions::default()
-        .compression_method(zip::CompressionMethod::Deflated);
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
     zip.start_file(member, options).unwrap();
     zip.write_all(bytes).unwrap();
-    zip.start_file("tiny_model-1.0.dist-info/METADATA", options)
-        .unwrap();
+    zip.start_file("tiny_model-1.0.dist-info/METADATA", options).unwrap();
     zip.write_all(b"Name: tiny-model\n").unwrap();
     zip.finish().unwrap();
 }
@@ -117,10 +115,7 @@ pub fn wheel(path: &Path, member: &str, bytes: &[u8]) {
 #[track_caller]
 pub fn narrow(page: &str) {
     for line in page.lines() {
-        assert!(
-            lab::term::width(line) <= 80,
-            "{line:?} is wider than 80 columns"
-        );
+        assert!(lab::term::width(line) <= 80, "{line:?} is wider than 80 columns");
         assert_eq!(line, line.trim_end(), "blanks at the end");
     }
 }

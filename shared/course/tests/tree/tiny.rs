@@ -24,7 +24,8 @@ debug = "line-tables-only"
 overflow-checks = true
 "#;
 
-pub const LOCK: &str = "version = 4\n\n[[package]]\nname = \"lesson05\"\nversion = \"0.1.0\"\ndependencies = [\n \"lesson05\",\n]\n";
+pub const LOCK: &str =
+    "version = 4\n\n[[package]]\nname = \"lesson05\"\nversion = \"0.1.0\"\ndependencies = [\n \"lesson05\",\n]\n";
 
 pub const MANIFEST: &str = r#"[package]
 name = "lesson05"

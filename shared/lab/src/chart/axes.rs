@@ -37,13 +37,7 @@ pub fn tick_column(axis: &Axis) -> f64 {
 
 /// The axis below: ticks at `place(value)`, as many of them as do not touch, and the axis's name in the middle. Returns the
 /// height below it.
-pub fn position_axis(
-    picture: &mut Picture,
-    plot: Plot,
-    axis: &Axis,
-    place: impl Fn(f64) -> f64,
-    name: &str,
-) -> f64 {
+pub fn position_axis(picture: &mut Picture, plot: Plot, axis: &Axis, place: impl Fn(f64) -> f64, name: &str) -> f64 {
     let widest = axis
         .ticks
         .iter()
@@ -57,11 +51,7 @@ pub fn position_axis(
     let stride = ((widest + 10.0) / closest).ceil().max(1.0) as usize;
     for (value, label) in axis.ticks.iter().step_by(stride) {
         let x = place(*value);
-        picture.line(
-            vec![(x, plot.bottom), (x, plot.bottom + 5.0)],
-            1.0,
-            theme::AXIS,
-        );
+        picture.line(vec![(x, plot.bottom), (x, plot.bottom + 5.0)], 1.0, theme::AXIS);
         picture.text(text(
             x,
             plot.bottom + 18.0,

@@ -48,13 +48,7 @@ impl Chart {
         // A thousandth is finer than the shades; NaN, which JSON has not, becomes neither class.
         let values = values
             .iter()
-            .map(|v| {
-                if v.is_nan() {
-                    0.5
-                } else {
-                    (v * 1000.0).round() / 1000.0
-                }
-            })
+            .map(|v| if v.is_nan() { 0.5 } else { (v * 1000.0).round() / 1000.0 })
             .collect();
         Self::new(
             id,
@@ -121,10 +115,9 @@ impl Chart {
         if let Body::Field(_) = self.body {
             let key = self.key("series", name);
             if let Body::Field(field) = &mut self.body {
-                field.points.push((
-                    key,
-                    points.into_iter().filter(is_finite).map(rounded).collect(),
-                ));
+                field
+                    .points
+                    .push((key, points.into_iter().filter(is_finite).map(rounded).collect()));
             }
             return self;
         }

@@ -44,10 +44,7 @@ mod tests {
             right: 100.0,
             bottom: 20.0,
         };
-        let pieces = clipped(
-            &[(0.0, 15.0), (10.0, 5.0), (20.0, 15.0), (30.0, 30.0)],
-            plot,
-        );
+        let pieces = clipped(&[(0.0, 15.0), (10.0, 5.0), (20.0, 15.0), (30.0, 30.0)], plot);
         assert_eq!(
             pieces,
             [

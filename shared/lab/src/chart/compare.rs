@@ -62,10 +62,7 @@ impl Chart {
     #[track_caller]
     fn push_group(mut self, name: &str, values: &[(&str, f64)], stacked: bool) -> Self {
         let group = self.key("group", name);
-        let keys: Vec<String> = values
-            .iter()
-            .map(|(part, _)| self.key("part", part))
-            .collect();
+        let keys: Vec<String> = values.iter().map(|(part, _)| self.key("part", part)).collect();
         let Body::Bars(bars) = &mut self.body else {
             panic!("only a chart of bars takes bars")
         };
@@ -113,9 +110,6 @@ impl Chart {
             chart
         };
         let bar = |chart: Self, entry: &RaceEntry| chart.bar(&entry.name, entry.median);
-        race.entries
-            .iter()
-            .fold(chart, bar)
-            .baseline(&race.baseline)
+        race.entries.iter().fold(chart, bar).baseline(&race.baseline)
     }
 }

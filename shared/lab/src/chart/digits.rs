@@ -66,9 +66,7 @@ fn scientific(value: f64, step: f64) -> String {
 
 fn superscript(digit: char) -> char {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    digit
-        .to_digit(10)
-        .map_or('⁻', |digit| RAISED[digit as usize])
+    digit.to_digit(10).map_or('⁻', |digit| RAISED[digit as usize])
 }
 
 #[cfg(test)]
@@ -80,16 +78,7 @@ mod tests {
         let shown = [0.0, 1.234, -12.0, 0.000_25, 1e-9, 3.21e-9, 4e16, 123_456.0].map(value_text);
         assert_eq!(
             shown,
-            [
-                "0",
-                "1.23",
-                "−12",
-                "2.5×10⁻⁴",
-                "10⁻⁹",
-                "3.2×10⁻⁹",
-                "4×10¹⁶",
-                "123k"
-            ]
+            ["0", "1.23", "−12", "2.5×10⁻⁴", "10⁻⁹", "3.2×10⁻⁹", "4×10¹⁶", "123k"]
         );
     }
 

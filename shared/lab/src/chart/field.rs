@@ -43,14 +43,11 @@ pub fn draw(chart: &Chart, field: &Field) -> Picture {
     let at_y = |y: f64| plot.bottom - y_axis.place(y) * HEIGHT;
     let mut column = Vec::new();
     for (index, (key, points)) in field.points.iter().enumerate() {
-        let (color, marker) = (
-            theme::series(index).over(Color(0, 0, 0), 0.85),
-            theme::marker(index),
-        );
+        let (color, marker) = (theme::series(index).over(Color(0, 0, 0), 0.85), theme::marker(index));
         let radius = if points.len() > 300 { 2.6 } else { 3.6 };
-        let inside = points.iter().filter(|(x, y)| {
-            (0.0..=1.0).contains(&x_axis.place(*x)) && (0.0..=1.0).contains(&y_axis.place(*y))
-        });
+        let inside = points
+            .iter()
+            .filter(|(x, y)| (0.0..=1.0).contains(&x_axis.place(*x)) && (0.0..=1.0).contains(&y_axis.place(*y)));
         picture.shapes.extend(inside.map(|&(x, y)| Shape::Dot {
             at: (at_x(x), at_y(y)),
             radius,
@@ -58,12 +55,7 @@ pub fn draw(chart: &Chart, field: &Field) -> Picture {
             color,
         }));
         let wanted = plot.top + 16.0 + 24.0 * index as f64;
-        column.push(Name::new(
-            chart.text(key),
-            Swatch::Marker(color, marker),
-            wanted,
-            None,
-        ));
+        column.push(Name::new(chart.text(key), Swatch::Marker(color, marker), wanted, None));
     }
     names::draw_names(&mut picture, plot, column);
     let x_name = chart.labels.get("x").map_or("", String::as_str);
@@ -96,9 +88,7 @@ fn cells(picture: &mut Picture, plot: Plot, field: &Field) {
                 continue;
             }
             let same = |at: usize| !done[at] && shades[at] == shades[first];
-            let across = (column..columns)
-                .take_while(|c| same(row * columns + c))
-                .count();
+            let across = (column..columns).take_while(|c| same(row * columns + c)).count();
             let up = (row..rows)
                 .take_while(|r| (column..column + across).all(|c| same(r * columns + c)))
                 .count();
@@ -146,8 +136,7 @@ fn border(picture: &mut Picture, plot: Plot, field: &Field) {
             let edges = (0..4).map(|edge| (corners[edge], corners[(edge + 1) % 4]));
             let crossed = edges.filter(|(from, to)| side(from.0, from.1) != side(to.0, to.1));
             // From the lower cell to the higher on every edge, so that neighbours compute the same crossing.
-            let ends: Vec<(f64, f64)> =
-                crossed.map(|(a, b)| crossing(a.min(b), a.max(b))).collect();
+            let ends: Vec<(f64, f64)> = crossed.map(|(a, b)| crossing(a.min(b), a.max(b))).collect();
             pieces.extend(ends.chunks_exact(2).map(<[(f64, f64)]>::to_vec));
         }
     }
@@ -162,11 +151,8 @@ fn joined(mut pieces: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
     while let Some(mut line) = pieces.pop() {
         loop {
             let (first, last) = (line[0], line[line.len() - 1]);
-            let touching = |piece: &Vec<(f64, f64)>| {
-                [piece[0], piece[1]]
-                    .iter()
-                    .any(|end| *end == first || *end == last)
-            };
+            let touching =
+                |piece: &Vec<(f64, f64)>| [piece[0], piece[1]].iter().any(|end| *end == first || *end == last);
             let Some(at) = pieces.iter().position(touching) else {
                 break;
             };

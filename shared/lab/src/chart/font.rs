@@ -36,8 +36,7 @@ pub fn register() {
 
 fn face(bold: bool) -> &'static FontRef<'static> {
     static FACES: LazyLock<[FontRef<'static>; 2]> = LazyLock::new(|| {
-        [REGULAR, BOLD]
-            .map(|bytes| FontRef::try_from_slice(bytes).expect("the embedded font can be read"))
+        [REGULAR, BOLD].map(|bytes| FontRef::try_from_slice(bytes).expect("the embedded font can be read"))
     });
     &FACES[usize::from(bold)]
 }
@@ -46,11 +45,7 @@ fn face(bold: bool) -> &'static FontRef<'static> {
 fn advance(face: &FontRef<'static>, character: char) -> f64 {
     let glyph = face.glyph_id(character);
     if glyph.0 == 0 {
-        return if character.width() == Some(2) {
-            1.0
-        } else {
-            0.65
-        };
+        return if character.width() == Some(2) { 1.0 } else { 0.65 };
     }
     f64::from(face.h_advance_unscaled(glyph)) / f64::from(face.units_per_em().unwrap_or(1.0))
 }
@@ -73,10 +68,7 @@ pub(super) fn ink_places(text: &str, bold: bool) -> Vec<(char, f64)> {
 /// Width of `text` in layout units at this em.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     let face = face(bold);
-    text.chars()
-        .map(|character| advance(face, character))
-        .sum::<f64>()
-        * size
+    text.chars().map(|character| advance(face, character)).sum::<f64>() * size
 }
 
 /// Breaks `text` into lines of at most `room`, at blanks; a word that is longer than a line stays whole.

@@ -50,12 +50,7 @@ pub fn text(x: f64, y: f64, text: &str, size: f64, anchor: Anchor, color: Color)
 
 /// Begins a picture: title, note, a row of swatches where `legend` has any, and `above`, the name of the axis of values.
 /// `width` is that of the card. Returns the picture with the height at which data may begin; [`finish`] sets its own.
-pub fn begin(
-    chart: &Chart,
-    legend: &[(Swatch, String)],
-    above: &str,
-    width: f64,
-) -> (Picture, f64) {
+pub fn begin(chart: &Chart, legend: &[(Swatch, String)], above: &str, width: f64) -> (Picture, f64) {
     let title = chart.text("title").to_string();
     let mut picture = Picture {
         width,
@@ -68,14 +63,7 @@ pub fn begin(
     for line in font::wrap(&title, theme::TITLE, true, room) {
         picture.text(Text {
             bold: true,
-            ..text(
-                theme::MARGIN,
-                y,
-                &line,
-                theme::TITLE,
-                Anchor::Start,
-                theme::INK,
-            )
+            ..text(theme::MARGIN, y, &line, theme::TITLE, Anchor::Start, theme::INK)
         });
         y += 22.0;
     }
@@ -177,11 +165,7 @@ pub fn swatch(picture: &mut Picture, mark: Swatch, x: f64, y: f64) {
                 .extend(marker.map(|marker| dot((x + SWATCH / 2.0, y), marker, color)));
         }
         Swatch::Dashes(color) => picture.dashes(&line, 2.0, color, 5.0, 3.5),
-        Swatch::Marker(color, marker) => {
-            picture
-                .shapes
-                .push(dot((x + SWATCH / 2.0, y), marker, color))
-        }
+        Swatch::Marker(color, marker) => picture.shapes.push(dot((x + SWATCH / 2.0, y), marker, color)),
         Swatch::Rule => rule(picture, (x, y), (x + SWATCH, y)),
         Swatch::Patch(color) => picture.rect(x, y - 6.0, SWATCH, 12.0, color),
     }

@@ -25,25 +25,14 @@ pub fn draw(chart: &Chart, lines: &Lines) -> Picture {
             .flat_map(|series| series.points.iter().copied())
             .filter(shown)
     };
-    let bands = || {
-        lines
-            .bands
-            .iter()
-            .flat_map(|band| band.range.iter().copied())
-    };
-    let x_axis = Axis::of_positions(
-        points().map(|p| p.0).chain(bands().map(|b| b.0)),
-        chart.log_x,
-    );
+    let bands = || lines.bands.iter().flat_map(|band| band.range.iter().copied());
+    let x_axis = Axis::of_positions(points().map(|p| p.0).chain(bands().map(|b| b.0)), chart.log_x);
     let y_axis = match chart.y_range {
         Some((low, high)) => Axis::fixed(low, high, chart.log_y),
         None => {
             let limits = lines.rules.iter().map(|rule| rule.1);
             let edges = bands().flat_map(|b| [b.1, b.2]);
-            Axis::of_values(
-                points().map(|p| p.1).chain(limits).chain(edges),
-                chart.log_y,
-            )
+            Axis::of_values(points().map(|p| p.1).chain(limits).chain(edges), chart.log_y)
         }
     };
     let keys = lines
@@ -121,42 +110,22 @@ pub fn draw(chart: &Chart, lines: &Lines) -> Picture {
         }
         let y = at_y(*value);
         layout::rule(&mut picture, (plot.left, y), (plot.right, y));
-        column.push(Name::new(
-            chart.text(key),
-            Swatch::Rule,
-            y,
-            Some((plot.right + 2.0, y)),
-        ));
+        column.push(Name::new(chart.text(key), Swatch::Rule, y, Some((plot.right + 2.0, y))));
     }
     for (index, series) in lines.series.iter().enumerate() {
-        let visible: Vec<(f64, f64)> = series
-            .points
-            .iter()
-            .copied()
-            .filter(shown)
-            .map(at)
-            .collect();
+        let visible: Vec<(f64, f64)> = series.points.iter().copied().filter(shown).map(at).collect();
         let swatch = draw_series(&mut picture, plot, series, &visible, index);
         let end = visible
             .last()
             .copied()
             .map(|(x, y)| (x, y.clamp(plot.top, plot.bottom)));
-        let reaches_edge =
-            end.filter(|end| end.0 > plot.right - AIR - 12.0 && series.stroke != Stroke::Points);
+        let reaches_edge = end.filter(|end| end.0 > plot.right - AIR - 12.0 && series.stroke != Stroke::Points);
         let reaches_edge = reaches_edge.map(|(x, y)| (x + 7.0, y));
         let wanted = end.map_or(plot.bottom, |end| end.1);
-        column.push(Name::new(
-            chart.text(&series.key),
-            swatch,
-            wanted,
-            reaches_edge,
-        ));
+        column.push(Name::new(chart.text(&series.key), swatch, wanted, reaches_edge));
     }
     if points().next().is_none() {
-        let (x, y) = (
-            (plot.left + plot.right) / 2.0,
-            (plot.top + plot.bottom) / 2.0,
-        );
+        let (x, y) = ((plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0);
         picture.text(layout::text(
             x,
             y,
@@ -175,13 +144,7 @@ fn is_shown(chart: &Chart, (x, y): (f64, f64)) -> bool {
 }
 
 /// Draws one series and returns its swatch.
-fn draw_series(
-    picture: &mut Picture,
-    plot: Plot,
-    series: &Series,
-    points: &[(f64, f64)],
-    index: usize,
-) -> Swatch {
+fn draw_series(picture: &mut Picture, plot: Plot, series: &Series, points: &[(f64, f64)], index: usize) -> Swatch {
     let (color, marker) = (theme::series(index), theme::marker(index));
     match series.stroke {
         Stroke::Dashed => {
@@ -208,14 +171,7 @@ fn draw_series(
     }
 }
 
-fn dots(
-    picture: &mut Picture,
-    plot: Plot,
-    points: &[(f64, f64)],
-    radius: f64,
-    marker: Marker,
-    index: usize,
-) {
+fn dots(picture: &mut Picture, plot: Plot, points: &[(f64, f64)], radius: f64, marker: Marker, index: usize) {
     let inside = points
         .iter()
         .filter(|point| (plot.top - 0.5..=plot.bottom + 0.5).contains(&point.1));

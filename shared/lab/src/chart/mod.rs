@@ -141,12 +141,8 @@ impl Chart {
 
     /// The chart with the texts of `labels` in the place of its own, key by key: for another language.
     pub fn relabelled(mut self, labels: &BTreeMap<String, String>) -> Self {
-        let known = labels
-            .iter()
-            .filter(|(key, _)| self.labels.contains_key(*key));
-        let replaced: Vec<(String, String)> = known
-            .map(|(key, text)| (key.clone(), text.clone()))
-            .collect();
+        let known = labels.iter().filter(|(key, _)| self.labels.contains_key(*key));
+        let replaced: Vec<(String, String)> = known.map(|(key, text)| (key.clone(), text.clone())).collect();
         self.labels.extend(replaced);
         self
     }
@@ -174,8 +170,7 @@ impl Chart {
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         use anyhow::Context;
         let shown = crate::paths::shown(path);
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("{shown}: can not be read"))?;
+        let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: can not be read"))?;
         serde_json::from_str(&text).with_context(|| format!("{shown}: not the data of a chart"))
     }
 
@@ -190,10 +185,7 @@ impl Chart {
         let path = folder.join(format!("{}.svg", self.id));
         crate::record::replace_file(&path, self.to_svg()?.as_bytes())?;
         let spec = serde_json::to_string(self)? + "\n";
-        crate::record::replace_file(
-            &folder.join(format!("{}.chart.json", self.id)),
-            spec.as_bytes(),
-        )?;
+        crate::record::replace_file(&folder.join(format!("{}.chart.json", self.id)), spec.as_bytes())?;
         Ok(path)
     }
 

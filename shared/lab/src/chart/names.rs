@@ -76,10 +76,7 @@ pub fn draw_names(picture: &mut Picture, plot: Plot, mut names: Vec<Name>) {
     let x = plot.right + LEADER;
     for (name, y) in names.iter().zip(middles) {
         let color = match name.swatch {
-            Swatch::Line(color, _)
-            | Swatch::Dashes(color)
-            | Swatch::Marker(color, _)
-            | Swatch::Patch(color) => color,
+            Swatch::Line(color, _) | Swatch::Dashes(color) | Swatch::Marker(color, _) | Swatch::Patch(color) => color,
             Swatch::Rule => theme::SOFT_INK,
         };
         if let Some(from) = name.from {
@@ -126,10 +123,7 @@ fn spread(wanted: &[f64], heights: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let starts = pools
         .iter()
         .flat_map(|&(sum, n)| std::iter::repeat_n((sum / n as f64).min(lowest).max(top), n));
-    starts
-        .zip(offsets)
-        .map(|(start, offset)| start + offset)
-        .collect()
+    starts.zip(offsets).map(|(start, offset)| start + offset).collect()
 }
 
 #[cfg(test)]
@@ -138,10 +132,7 @@ mod tests {
 
     #[test]
     fn names_that_would_touch_are_pushed_apart_evenly() {
-        assert_eq!(
-            spread(&[50.0, 50.0, 50.0], &[10.0; 3], 0.0, 100.0),
-            [40.0, 50.0, 60.0]
-        );
+        assert_eq!(spread(&[50.0, 50.0, 50.0], &[10.0; 3], 0.0, 100.0), [40.0, 50.0, 60.0]);
         assert_eq!(spread(&[20.0, 80.0], &[10.0; 2], 0.0, 100.0), [20.0, 80.0]);
         assert_eq!(spread(&[99.0, 99.0], &[10.0; 2], 0.0, 100.0), [85.0, 95.0]);
         assert_eq!(spread(&[0.0, 1.0], &[10.0; 2], 0.0, 100.0), [5.0, 15.0]);

@@ -12,13 +12,8 @@ pub struct Color(pub u8, pub u8, pub u8);
 impl Color {
     /// `share` (0 to 1) of this colour over the rest of `other`.
     pub fn over(self, other: Color, share: f64) -> Color {
-        let mix =
-            |a: u8, b: u8| (f64::from(a) * share + f64::from(b) * (1.0 - share)).round() as u8;
-        Color(
-            mix(self.0, other.0),
-            mix(self.1, other.1),
-            mix(self.2, other.2),
-        )
+        let mix = |a: u8, b: u8| (f64::from(a) * share + f64::from(b) * (1.0 - share)).round() as u8;
+        Color(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
     }
 }
 
@@ -74,12 +69,7 @@ impl Text {
             Anchor::Middle => self.x - width / 2.0,
             Anchor::End => self.x - width,
         };
-        (
-            left,
-            self.y - 0.75 * self.size,
-            left + width,
-            self.y + 0.22 * self.size,
-        )
+        (left, self.y - 0.75 * self.size, left + width, self.y + 0.22 * self.size)
     }
 }
 
@@ -160,11 +150,7 @@ impl Picture {
     /// Adds a line.
     pub fn line(&mut self, points: Vec<(f64, f64)>, width: f64, color: Color) {
         if points.len() > 1 {
-            self.shapes.push(Shape::Line {
-                points,
-                width,
-                color,
-            });
+            self.shapes.push(Shape::Line { points, width, color });
         }
     }
 
@@ -182,10 +168,7 @@ impl Picture {
                     break;
                 }
                 let share = left / rest;
-                from = (
-                    from.0 + (to.0 - from.0) * share,
-                    from.1 + (to.1 - from.1) * share,
-                );
+                from = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
                 dash.push(from);
                 if drawing {
                     self.line(std::mem::take(&mut dash), width, color);

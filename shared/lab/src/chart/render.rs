@@ -51,9 +51,7 @@ pub fn svg(picture: &Picture) -> anyhow::Result<String> {
     );
     let text = text.replacen(&head, &shown, 1);
     // What SVG takes for granted anyway; a third of the bytes of a field.
-    let text = text
-        .replace(" opacity=\"1\"", "")
-        .replace(" stroke=\"none\"", "");
+    let text = text.replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "");
     let end_of_head = text.find('>').context("an SVG begins with its head")? + 1;
     let title = escaped(&picture.title);
     Ok(format!(
@@ -64,9 +62,7 @@ pub fn svg(picture: &Picture) -> anyhow::Result<String> {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The picture as a PNG file.
@@ -103,9 +99,8 @@ fn averaged(rgb: &[u8], large_width: usize, width: usize, height: usize) -> Vec<
     for y in 0..height {
         for x in 0..width {
             for channel in 0..3 {
-                let pixels = (0..n).flat_map(|dy| {
-                    (0..n).map(move |dx| ((y * n + dy) * large_width + x * n + dx) * 3 + channel)
-                });
+                let pixels =
+                    (0..n).flat_map(|dy| (0..n).map(move |dx| ((y * n + dy) * large_width + x * n + dx) * 3 + channel));
                 let sum: usize = pixels.map(|at| usize::from(rgb[at])).sum();
                 small.push(((sum + n * n / 2) / (n * n)) as u8);
             }
@@ -123,15 +118,10 @@ fn pixels(picture: &Picture, scale: f64) -> (u32, u32) {
 
 type Area<B> = DrawingArea<B, plotters::coord::Shift>;
 
-fn draw<B: DrawingBackend>(
-    area: &Area<B>,
-    picture: &Picture,
-    habits: Habits,
-) -> anyhow::Result<()> {
+fn draw<B: DrawingBackend>(area: &Area<B>, picture: &Picture, habits: Habits) -> anyhow::Result<()> {
     font::register();
     for shape in &picture.shapes {
-        draw_shape(area, shape, habits)
-            .map_err(|error| anyhow!("chart {:?}: {error:?}", picture.title))?;
+        draw_shape(area, shape, habits).map_err(|error| anyhow!("chart {:?}: {error:?}", picture.title))?;
     }
     area.present()
         .map_err(|error| anyhow!("chart {:?}: {error:?}", picture.title))
@@ -140,12 +130,7 @@ fn draw<B: DrawingBackend>(
 type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
 fn draw_shape<B: DrawingBackend>(area: &Area<B>, shape: &Shape, habits: Habits) -> Drawn<B> {
-    let at = |(x, y): (f64, f64)| {
-        (
-            (x * habits.scale).round() as i32,
-            (y * habits.scale).round() as i32,
-        )
-    };
+    let at = |(x, y): (f64, f64)| ((x * habits.scale).round() as i32, (y * habits.scale).round() as i32);
     match shape {
         Shape::Rect {
             x,
@@ -157,20 +142,12 @@ fn draw_shape<B: DrawingBackend>(area: &Area<B>, shape: &Shape, habits: Habits) 
             [at((*x, *y)), at((x + width, y + height))],
             rgb(*fill).filled(),
         )),
-        Shape::Line {
-            points,
-            width,
-            color,
-        } => {
+        Shape::Line { points, width, color } => {
             let points: Vec<(i32, i32)> = points.iter().copied().map(at).collect();
             let stroke = (width * habits.scale).round().max(1.0) as u32;
             area.draw(&PathElement::new(points, rgb(*color).stroke_width(stroke)))
         }
-        Shape::Area {
-            points,
-            color,
-            opacity,
-        } => {
+        Shape::Area { points, color, opacity } => {
             let points: Vec<(i32, i32)> = points.iter().copied().map(at).collect();
             area.draw(&Polygon::new(points, rgb(*color).mix(*opacity).filled()))
         }
@@ -195,25 +172,13 @@ fn dot<B: DrawingBackend>(
     color: Paint,
     habits: Habits,
 ) -> Drawn<B> {
-    let at = |x: f64, y: f64| {
-        (
-            (x * habits.scale).round() as i32,
-            (y * habits.scale).round() as i32,
-        )
-    };
+    let at = |x: f64, y: f64| ((x * habits.scale).round() as i32, (y * habits.scale).round() as i32);
     let style = rgb(color).filled();
     match marker {
-        Marker::Disc => area.draw(&Circle::new(
-            at(x, y),
-            (radius * habits.scale).round() as i32,
-            style,
-        )),
+        Marker::Disc => area.draw(&Circle::new(at(x, y), (radius * habits.scale).round() as i32, style)),
         Marker::Square => {
             let half = radius * 0.88;
-            area.draw(&Rectangle::new(
-                [at(x - half, y - half), at(x + half, y + half)],
-                style,
-            ))
+            area.draw(&Rectangle::new([at(x - half, y - half), at(x + half, y + half)], style))
         }
         Marker::Triangle => {
             let half = radius * 1.15;
@@ -226,12 +191,7 @@ fn dot<B: DrawingBackend>(
         }
         Marker::Diamond => {
             let half = radius * 1.2;
-            let corners = vec![
-                at(x, y - half),
-                at(x + half, y),
-                at(x, y + half),
-                at(x - half, y),
-            ];
+            let corners = vec![at(x, y - half), at(x + half, y), at(x, y + half), at(x - half, y)];
             area.draw(&Polygon::new(corners, style))
         }
     }
@@ -239,19 +199,13 @@ fn dot<B: DrawingBackend>(
 
 fn draw_text<B: DrawingBackend>(area: &Area<B>, words: &Words, habits: Habits) -> Drawn<B> {
     let em = words.size * habits.scale;
-    let weight = if words.bold {
-        FontStyle::Bold
-    } else {
-        FontStyle::Normal
-    };
+    let weight = if words.bold { FontStyle::Bold } else { FontStyle::Normal };
     let font = (font::FAMILY, em * habits.size_in_ems, weight).into_font();
     let color = rgb(words.color);
     let y = (words.y * habits.scale - em * habits.top_to_baseline).round() as i32;
     if habits.places_characters {
         let left = words.bounds().0 * habits.scale;
-        let style = TextStyle::from(font)
-            .color(&color)
-            .pos(Pos::new(HPos::Left, VPos::Top));
+        let style = TextStyle::from(font).color(&color).pos(Pos::new(HPos::Left, VPos::Top));
         for (character, place) in font::ink_places(&words.text, words.bold) {
             let x = (left + place * em).floor() as i32;
             area.draw(&Text::new(character.to_string(), (x, y), style.clone()))?;
@@ -263,9 +217,7 @@ fn draw_text<B: DrawingBackend>(area: &Area<B>, words: &Words, habits: Habits) -
         Anchor::Middle => HPos::Center,
         Anchor::End => HPos::Right,
     };
-    let style = TextStyle::from(font)
-        .color(&color)
-        .pos(Pos::new(horizontal, VPos::Top));
+    let style = TextStyle::from(font).color(&color).pos(Pos::new(horizontal, VPos::Top));
     area.draw(&Text::new(
         words.text.as_str(),
         ((words.x * habits.scale).round() as i32, y),

@@ -64,10 +64,7 @@ impl Axis {
         let high = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (low, high) = match (low, high) {
             _ if low > high => (0.0, 1.0),
-            _ if low == high => (
-                low.min(0.0),
-                if high > 0.0 { high * 1.25 } else { high + 1.0 },
-            ),
+            _ if low == high => (low.min(0.0), if high > 0.0 { high * 1.25 } else { high + 1.0 }),
             _ if low > 0.0 && low <= 0.3 * high => (0.0, high),
             range => range,
         };
@@ -147,10 +144,7 @@ impl Axis {
         };
         // Fewer than two ticks say nothing about the ratio: name the places of the data itself.
         let ticks = if ticks.len() < 2 {
-            distinct
-                .iter()
-                .map(|value| (*value, log_text(*value)))
-                .collect()
+            distinct.iter().map(|value| (*value, log_text(*value))).collect()
         } else {
             ticks
         };
@@ -195,10 +189,7 @@ fn round_up(value: f64) -> f64 {
 
 /// Powers of ten, every second or third where there are many; 1, 2, 5 where there are few.
 fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
-    let (first, last) = (
-        (low.log10() - 1e-9).ceil() as i32,
-        (high.log10() + 1e-9).floor() as i32,
-    );
+    let (first, last) = ((low.log10() - 1e-9).ceil() as i32, (high.log10() + 1e-9).floor() as i32);
     let decades = high.log10() - low.log10();
     let stride = (decades / 6.0).ceil().max(1.0) as i32;
     let places: Vec<f64> = if decades > 2.5 {
@@ -207,16 +198,12 @@ fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
             .map(|power| 10f64.powi(power))
             .collect()
     } else {
-        let steps = (first - 1..=last)
-            .flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power)));
+        let steps = (first - 1..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power)));
         steps
             .filter(|place| (low * 0.999_999..=high * 1.000_001).contains(place))
             .collect()
     };
-    places
-        .into_iter()
-        .map(|place| (place, log_text(place)))
-        .collect()
+    places.into_iter().map(|place| (place, log_text(place))).collect()
 }
 
 /// Powers of two, thinned to at most nine.
@@ -285,11 +272,7 @@ mod tests {
     fn positions_are_tight_and_doublings_keep_their_numbers() {
         positions(&[1.0, 2.0, 3.0, 4.0], false, "0 1 2 3 4");
         positions(&[100.0, 120.0, 150.0], false, "100 110 120 130 140 150");
-        positions(
-            &[1.0, 2.0, 4.0, 8.0, 32.0, 128.0],
-            true,
-            "1 2 4 8 16 32 64 128",
-        );
+        positions(&[1.0, 2.0, 4.0, 8.0, 32.0, 128.0], true, "1 2 4 8 16 32 64 128");
         positions(&[4.0, 65_536.0], true, "4 16 64 256 1024 4096 16Ki 64Ki");
         positions(&[3.0], false, "0 1 2 3");
         positions(&[30.0, 45.0], true, "30 45");

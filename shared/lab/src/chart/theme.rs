@@ -50,12 +50,7 @@ pub fn series(index: usize) -> Color {
 
 /// Marker of the series at `index`; the second round of colours gets other markers.
 pub fn marker(index: usize) -> Marker {
-    const MARKERS: [Marker; 4] = [
-        Marker::Disc,
-        Marker::Square,
-        Marker::Triangle,
-        Marker::Diamond,
-    ];
+    const MARKERS: [Marker; 4] = [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Diamond];
     MARKERS[(index + index / SERIES.len()) % MARKERS.len()]
 }
 
@@ -63,9 +58,5 @@ pub fn marker(index: usize) -> Marker {
 pub fn ink_on(fill: Color) -> Color {
     let linear = |channel: u8| (f64::from(channel) / 255.0).powf(2.2);
     let luminance = 0.2126 * linear(fill.0) + 0.7152 * linear(fill.1) + 0.0722 * linear(fill.2);
-    if luminance > 0.3 {
-        INK
-    } else {
-        Color(0xff, 0xff, 0xff)
-    }
+    if luminance > 0.3 { INK } else { Color(0xff, 0xff, 0xff) }
 }

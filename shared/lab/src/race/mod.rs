@@ -97,11 +97,7 @@ impl<'a, O> Race<'a, O> {
 
     /// The unit: `s`, `ms`, `µs` (or `us`), `ns`; any other text with [`Race::work`].
     pub fn unit(mut self, unit: &str) -> Self {
-        self.unit = if unit == "us" {
-            "µs".into()
-        } else {
-            unit.into()
-        };
+        self.unit = if unit == "us" { "µs".into() } else { unit.into() };
         self
     }
 
@@ -153,13 +149,7 @@ impl<'a, O> Race<'a, O> {
     }
 
     /// An entry with its own amount of work, where work differs from entry to entry. See [`Race::work`].
-    pub fn entry_with_work(
-        mut self,
-        name: &str,
-        x: Option<f64>,
-        work: f64,
-        run: impl FnMut() -> O + 'a,
-    ) -> Self {
+    pub fn entry_with_work(mut self, name: &str, x: Option<f64>, work: f64, run: impl FnMut() -> O + 'a) -> Self {
         self.better = Better::Higher;
         self = self.entry(name, x, run);
         if let Some(entry) = self.entries.last_mut() {
@@ -169,12 +159,7 @@ impl<'a, O> Race<'a, O> {
     }
 
     /// An entry that measures itself, so that it can prepare (and clean up) outside the measured time.
-    pub fn entry_timed(
-        self,
-        name: &str,
-        x: Option<f64>,
-        mut run: impl FnMut() -> (O, Duration) + 'a,
-    ) -> Self {
+    pub fn entry_timed(self, name: &str, x: Option<f64>, mut run: impl FnMut() -> (O, Duration) + 'a) -> Self {
         self.push(name, x, None, Box::new(move |_| run()))
     }
 

@@ -36,12 +36,8 @@ impl RaceResult {
         };
         let (name, x) = (column(0, ""), column(1, "x"));
         let (median, spread) = (column(2, "median"), column(3, "spread"));
-        let right = |text: &str, columns: usize| {
-            format!(
-                "{}{text}",
-                " ".repeat(columns.saturating_sub(term::width(text)))
-            )
-        };
+        let right =
+            |text: &str, columns: usize| format!("{}{text}", " ".repeat(columns.saturating_sub(term::width(text))));
         let x_column = |text: &str| {
             if has_x {
                 format!("  {}", right(text, x))
@@ -81,12 +77,7 @@ impl RaceResult {
                 paint(tone, &remark),
             ));
         }
-        let rounds = self
-            .entries
-            .iter()
-            .map(|entry| entry.samples.len())
-            .max()
-            .unwrap_or(0);
+        let rounds = self.entries.iter().map(|entry| entry.samples.len()).max().unwrap_or(0);
         if rounds > 0 {
             let rounds = if rounds == 1 {
                 "one round".to_string()

@@ -87,15 +87,8 @@ impl Story {
         self.screen.line("");
         head::rule(&mut self.screen, "━");
         if !self.document.claims.is_empty() {
-            let said =
-                |claim: &ClaimRecord| format!("{} {}", claim.id, head::verdict(claim.verdict).0);
-            let claims = self
-                .document
-                .claims
-                .iter()
-                .map(said)
-                .collect::<Vec<_>>()
-                .join(", ");
+            let said = |claim: &ClaimRecord| format!("{} {}", claim.id, head::verdict(claim.verdict).0);
+            let claims = self.document.claims.iter().map(said).collect::<Vec<_>>().join(", ");
             head::value(&mut self.screen, "claims", &claims);
         }
         if !self.document.charts.is_empty() {
@@ -120,8 +113,7 @@ impl Story {
 fn still_bar(len: u64, label: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
     let template = "   {prefix} {bar:16} {pos}/{len} {elapsed} (left {eta}) {wide_msg}";
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
     bar.set_prefix(term::cut(label, 30));
     bar

@@ -16,11 +16,7 @@ const KEY_COLUMNS: usize = 26;
 pub(super) fn head(screen: &mut Screen, info: &LessonInfo) {
     let title = format!("{} · {}", info.number, info.title);
     let place = format!("lessons/{}", info.folder);
-    let gap = " ".repeat(
-        WIDTH
-            .saturating_sub(term::width(&title) + term::width(&place))
-            .max(1),
-    );
+    let gap = " ".repeat(WIDTH.saturating_sub(term::width(&title) + term::width(&place)).max(1));
     let line = format!(
         "{}{gap}{}",
         screen.paint(Tone::Strong, &title),
@@ -111,15 +107,9 @@ pub(super) fn claim(screen: &mut Screen, claim: &ClaimRecord) {
     );
     screen.line(&line);
     let inner = |screen: &mut Screen, label: &str, text: &str| {
-        for (index, line) in term::wrap(text, WIDTH - INDENT.len() - 11)
-            .into_iter()
-            .enumerate()
-        {
+        for (index, line) in term::wrap(text, WIDTH - INDENT.len() - 11).into_iter().enumerate() {
             let label = if index == 0 { label } else { "" };
-            let line = format!(
-                "{INDENT}  {} {line}",
-                screen.paint(Tone::Dim, &term::pad(label, 8))
-            );
+            let line = format!("{INDENT}  {} {line}", screen.paint(Tone::Dim, &term::pad(label, 8)));
             screen.line(&line);
         }
     };

@@ -109,13 +109,7 @@ impl Story {
         Self::on(info, args, screen, machine, predictions)
     }
 
-    fn on(
-        info: LessonInfo,
-        args: &CommonArgs,
-        screen: Screen,
-        machine: Machine,
-        predictions: PathBuf,
-    ) -> Self {
+    fn on(info: LessonInfo, args: &CommonArgs, screen: Screen, machine: Machine, predictions: PathBuf) -> Self {
         let document = Document::new(info.number, machine);
         Self {
             info,
@@ -217,8 +211,6 @@ impl Story {
     pub fn ask_line(&mut self, question: &str) -> Option<String> {
         let prompt = format!("{}{question} > ", head::INDENT);
         let prompt = self.screen.paint(Tone::Accent, &prompt);
-        self.screen
-            .ask(&prompt)
-            .filter(|typed| !typed.trim().is_empty())
+        self.screen.ask(&prompt).filter(|typed| !typed.trim().is_empty())
     }
 }

@@ -68,10 +68,7 @@ fn letter(index: usize) -> char {
 pub(super) fn ask(screen: &mut Screen, prediction: &Prediction<'_>) -> Guess {
     question(screen, prediction.question);
     for (index, option) in prediction.options.iter().enumerate() {
-        for (at, part) in wrap(option.text, WIDTH - INDENT.len() - 7)
-            .into_iter()
-            .enumerate()
-        {
+        for (at, part) in wrap(option.text, WIDTH - INDENT.len() - 7).into_iter().enumerate() {
             let mark = if at == 0 {
                 format!("{}) ", letter(index))
             } else {
@@ -94,11 +91,7 @@ pub(super) fn ask(screen: &mut Screen, prediction: &Prediction<'_>) -> Guess {
         if let Some(index) = parse_option(&typed, prediction.options.len()) {
             return Guess::Option(index);
         }
-        paragraph(
-            screen,
-            &format!("Type one letter, a to {last}."),
-            Tone::Warn,
-        );
+        paragraph(screen, &format!("Type one letter, a to {last}."), Tone::Warn);
     }
     Guess::Skipped
 }
@@ -131,10 +124,7 @@ pub(super) fn reveal(screen: &mut Screen, prediction: &Prediction<'_>, guess: Gu
 
 pub(super) fn ask_number(screen: &mut Screen, prediction: &NumberPrediction<'_>) -> Option<f64> {
     question(screen, prediction.question);
-    let prompt = format!(
-        "{INDENT}  Your number, in {} (Enter: skip) > ",
-        prediction.unit
-    );
+    let prompt = format!("{INDENT}  Your number, in {} (Enter: skip) > ", prediction.unit);
     for _ in 0..TRIES {
         let typed = half_width(&screen.ask(&prompt)?);
         if typed.is_empty() {
@@ -148,11 +138,7 @@ pub(super) fn ask_number(screen: &mut Screen, prediction: &NumberPrediction<'_>)
     None
 }
 
-pub(super) fn reveal_number(
-    screen: &mut Screen,
-    prediction: &NumberPrediction<'_>,
-    guess: Option<f64>,
-) {
+pub(super) fn reveal_number(screen: &mut Screen, prediction: &NumberPrediction<'_>, guess: Option<f64>) {
     let shown = |value: f64| format!("{} {}", exact(value), prediction.unit);
     let answer = shown(prediction.answer);
     match guess {
@@ -165,10 +151,7 @@ pub(super) fn reveal_number(
             let factor = prediction.answer / number;
             let far = match factor {
                 _ if !factor.is_finite() || factor <= 0.0 => String::new(),
-                _ if factor >= 1.0 => format!(
-                    " You were too low by a factor of {}.",
-                    crate::number::short(factor)
-                ),
+                _ if factor >= 1.0 => format!(" You were too low by a factor of {}.", crate::number::short(factor)),
                 _ => format!(
                     " You were too high by a factor of {}.",
                     crate::number::short(1.0 / factor)
@@ -233,10 +216,6 @@ mod tests {
         };
         assert!(is_within(100.0, &of(1.0)) && !is_within(99.0, &of(1.0)));
         assert!(is_within(50.0, &of(2.0)) && is_within(200.0, &of(2.0)));
-        assert!(
-            !is_within(49.0, &of(2.0))
-                && !is_within(201.0, &of(2.0))
-                && !is_within(-100.0, &of(2.0))
-        );
+        assert!(!is_within(49.0, &of(2.0)) && !is_within(201.0, &of(2.0)) && !is_within(-100.0, &of(2.0)));
     }
 }

@@ -27,8 +27,7 @@ impl Screen {
     /// terminals and `--no-pause` was not given.
     pub fn of_process(args: &CommonArgs) -> Self {
         let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
-        let interactive =
-            !args.no_pause && !args.json && stdin.is_terminal() && stdout.is_terminal();
+        let interactive = !args.no_pause && !args.json && stdin.is_terminal() && stdout.is_terminal();
         let reader = interactive.then(|| Box::new(stdin.lock()) as Box<dyn BufRead>);
         // A run that records, or that owes a document, goes on when nobody reads its story any more.
         let exits_when_closed = !args.record && !args.json;
@@ -81,11 +80,7 @@ impl Screen {
 
     /// `text` in a tone, if this screen has colours.
     pub fn paint(&self, tone: Tone, text: &str) -> String {
-        if self.color {
-            tone.paint(text)
-        } else {
-            text.to_string()
-        }
+        if self.color { tone.paint(text) } else { text.to_string() }
     }
 
     /// One line; ends a line of streamed text first. Two empty lines in a row become one.
@@ -141,10 +136,7 @@ impl Screen {
         if self.closed {
             return;
         }
-        let written = self
-            .out
-            .write_all(text.as_bytes())
-            .and_then(|()| self.out.flush());
+        let written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
         if let Err(error) = written {
             self.closed = true;
             if self.exits_when_closed && error.kind() == ErrorKind::BrokenPipe {

@@ -109,10 +109,7 @@ impl Story {
         let key = format!("{}.{id}", self.info.number);
         if let Err(error) = self.memory.store(&key, answer, right) {
             // The story matters more than its notebook: say it once and go on.
-            let line = format!(
-                "({}: not stored: {error})",
-                crate::paths::shown(&self.memory.0)
-            );
+            let line = format!("({}: not stored: {error})", crate::paths::shown(&self.memory.0));
             self.say_as(Tone::Dim, line);
         }
     }

@@ -8,11 +8,7 @@ pub fn half_width(text: &str) -> String {
         '。' => '.',
         _ => c,
     };
-    text.chars()
-        .map(narrow)
-        .collect::<String>()
-        .trim()
-        .to_string()
+    text.chars().map(narrow).collect::<String>().trim().to_string()
 }
 
 /// `b`, `B`, `b)`, `(b)`, `2`, `2.`: the index of an option.
@@ -49,12 +45,9 @@ fn without_commas(digits: &str) -> String {
     let groups: Vec<&str> = digits.split(',').collect();
     let thousands = groups.len() > 1
         && !groups[0].is_empty()
-        && groups[1..].iter().all(|group| {
-            group
-                .split('.')
-                .next()
-                .is_some_and(|whole| whole.len() == 3)
-        });
+        && groups[1..]
+            .iter()
+            .all(|group| group.split('.').next().is_some_and(|whole| whole.len() == 3));
     if thousands {
         groups.concat()
     } else {

@@ -70,23 +70,12 @@ pub fn machine() -> Machine {
 }
 
 /// Tells a story into `folder`; returns what its reader saw and its document, both with `folder` shown as `OUT`.
-pub fn tell(
-    board: &Board,
-    screen: Screen,
-    folder: &Path,
-    body: impl FnOnce(&mut Story),
-) -> (String, String) {
+pub fn tell(board: &Board, screen: Screen, folder: &Path, body: impl FnOnce(&mut Story)) -> (String, String) {
     let args = CommonArgs {
         out: Some(folder.into()),
         ..CommonArgs::default()
     };
-    let mut story = Story::begin_with(
-        LESSON,
-        &args,
-        screen,
-        machine(),
-        folder.join("predictions.json"),
-    );
+    let mut story = Story::begin_with(LESSON, &args, screen, machine(), folder.join("predictions.json"));
     body(&mut story);
     story.finish().unwrap();
     let shown = |text: String| text.replace(&folder.display().to_string(), "OUT");

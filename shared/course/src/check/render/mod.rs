@@ -16,8 +16,7 @@ const INDENT: usize = 2;
 
 /// The page. `before` is the learner's state before this check: it says what is new, and how questions were answered.
 pub fn render(report: &Report, before: &State, page: &Page) -> String {
-    let is_news =
-        |one: &&Checked| one.status.is_passed() && before.progress(&one.id).passed_at.is_none();
+    let is_news = |one: &&Checked| one.status.is_passed() && before.progress(&one.id).passed_at.is_none();
     let mut out = String::new();
     if let [only] = report.exercises.as_slice() {
         out += &told::told(only, page);
@@ -58,11 +57,7 @@ fn needs_words(one: &Checked) -> bool {
 fn table(report: &Report, before: &State, page: &Page) -> String {
     let graded = report.exercises.iter().filter(|one| !is_question(one));
     let passed = graded.clone().filter(|one| one.status.is_passed()).count();
-    let title = format!(
-        "Lesson {}: {passed} of {} pass\n",
-        report.lesson,
-        graded.count()
-    );
+    let title = format!("Lesson {}: {passed} of {} pass\n", report.lesson, graded.count());
     let mut out = page.paint(Tone::Strong, &title);
     for one in &report.exercises {
         let answer = before.progress(&one.id).answer.filter(|_| is_question(one));

@@ -21,10 +21,7 @@ pub(super) fn told(one: &Checked, page: &Page) -> String {
         page.paint(Tone::Strong, &format!("{} {}", one.id, one.title))
     );
     if !is_question(one) {
-        out += &page.paint(
-            Tone::Dim,
-            &inside(page, &format!("{} in {place}", one.function)),
-        );
+        out += &page.paint(Tone::Dim, &inside(page, &format!("{} in {place}", one.function)));
     }
     if one.tests_changed {
         let text = "The lesson's tests of this exercise have changed since you started; it was checked with the new ones. Your work was not touched.";
@@ -68,9 +65,8 @@ fn body(one: &Checked, page: &Page) -> String {
             ) + &pair("before", before, "now", now)
         }
         Status::DoesNotCompile { errors } => {
-            let mut out = say(
-                "It does not compile. The other exercises were checked with the lesson's own body in its place.",
-            );
+            let mut out =
+                say("It does not compile. The other exercises were checked with the lesson's own body in its place.");
             for error in errors {
                 out += "\n";
                 let text = if error.rendered.trim().is_empty() {
@@ -134,10 +130,7 @@ fn costs(costs: &[Cost]) -> String {
 }
 
 fn failed(one: &Checked, failures: &[Failure], page: &Page) -> String {
-    let mut out = inside(
-        page,
-        &format!("{} of {} tests fail.", failures.len(), one.num_tests),
-    );
+    let mut out = inside(page, &format!("{} of {} tests fail.", failures.len(), one.num_tests));
     // A test that names a wrong idea says more than one that does not.
     let first = failures.iter().find(|failure| failure.idea.is_some());
     let Some(first) = first.or(failures.first()) else {
@@ -179,10 +172,7 @@ fn failed(one: &Checked, failures: &[Failure], page: &Page) -> String {
         }
     }
     out += "\n";
-    out + &inside(
-        page,
-        &format!("Read: {}\nHelp: cargo course hint {}", one.page, one.id),
-    )
+    out + &inside(page, &format!("Read: {}\nHelp: cargo course hint {}", one.page, one.id))
 }
 
 fn inside(page: &Page, text: &str) -> String {

@@ -26,10 +26,7 @@ fn plan(text: &str) -> (tempfile::TempDir, Plan, Fault) {
 #[test]
 fn a_fault_is_planted_where_its_text_stands_once() {
     let (_folder, plan, fault) = plan("let b = a + 1;\nlet c = a - 1;\n");
-    assert_eq!(
-        plan.planted(&fault).unwrap(),
-        "let b = a + 2;\nlet c = a - 1;\n"
-    );
+    assert_eq!(plan.planted(&fault).unwrap(), "let b = a + 2;\nlet c = a - 1;\n");
 }
 
 #[test]

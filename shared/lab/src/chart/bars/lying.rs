@@ -30,10 +30,7 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
         .flatten()
         .map(|line| font::width(line, theme::BODY, false))
         .fold(0.0, f64::max);
-    let widest = bars
-        .groups
-        .iter()
-        .flat_map(|(key, row)| value_texts(bars, row, key));
+    let widest = bars.groups.iter().flat_map(|(key, row)| value_texts(bars, row, key));
     let value_column = widest
         .map(|value| font::width(&value, theme::SMALL, false))
         .fold(0.0, f64::max);
@@ -42,9 +39,8 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
     } else {
         THICKNESS
     };
-    let height_of = |lines: &Vec<String>| {
-        (thickness * bars_in_a_group(bars) as f64).max(lines.len() as f64 * 15.0) + GROUP_GAP
-    };
+    let height_of =
+        |lines: &Vec<String>| (thickness * bars_in_a_group(bars) as f64).max(lines.len() as f64 * 15.0) + GROUP_GAP;
     let height: f64 = names.iter().map(height_of).sum();
     let plot = Plot {
         left: theme::MARGIN + name_column + 10.0,
@@ -139,21 +135,11 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
         }
         y += height;
     }
-    picture.line(
-        vec![(zero, plot.top), (zero, plot.bottom)],
-        1.0,
-        theme::AXIS,
-    );
+    picture.line(vec![(zero, plot.top), (zero, plot.bottom)], 1.0, theme::AXIS);
     for (_, value) in &bars.rules {
-        layout::rule(
-            &mut picture,
-            (at(*value), plot.top),
-            (at(*value), plot.bottom),
-        );
+        layout::rule(&mut picture, (at(*value), plot.top), (at(*value), plot.bottom));
     }
-    values
-        .into_iter()
-        .for_each(|value| backed(&mut picture, value));
+    values.into_iter().for_each(|value| backed(&mut picture, value));
     let name = chart.labels.get("y").map_or("", String::as_str);
     let bottom = axes::position_axis(&mut picture, plot, axis, at, name);
     layout::finish(picture, bottom)

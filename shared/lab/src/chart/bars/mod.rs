@@ -32,13 +32,7 @@ fn value_axis(chart: &Chart, bars: &Bars) -> Axis {
     let limits = bars.rules.iter().map(|rule| rule.1);
     let ends: Vec<f64> = if bars.stacked {
         rows.flat_map(|row| {
-            let total = |keep: fn(f64) -> bool| {
-                row.iter()
-                    .flatten()
-                    .copied()
-                    .filter(|value| keep(*value))
-                    .sum::<f64>()
-            };
+            let total = |keep: fn(f64) -> bool| row.iter().flatten().copied().filter(|value| keep(*value)).sum::<f64>();
             [total(|value| value > 0.0), total(|value| value < 0.0)]
         })
         .chain(limits)
@@ -57,18 +51,11 @@ fn legend(chart: &Chart, bars: &Bars) -> Vec<(Swatch, String)> {
         .iter()
         .enumerate()
         .filter(|_| bars.parts.len() > 1 || bars.stacked);
-    let parts = parts.map(|(index, key)| {
-        (
-            Swatch::Patch(theme::series(index)),
-            chart.text(key).to_string(),
-        )
-    });
-    let rules = bars.rules.iter().map(|(key, value)| {
-        (
-            Swatch::Rule,
-            format!("{} ({})", chart.text(key), short(*value)),
-        )
-    });
+    let parts = parts.map(|(index, key)| (Swatch::Patch(theme::series(index)), chart.text(key).to_string()));
+    let rules = bars
+        .rules
+        .iter()
+        .map(|(key, value)| (Swatch::Rule, format!("{} ({})", chart.text(key), short(*value))));
     parts.chain(rules).collect()
 }
 
@@ -92,8 +79,7 @@ fn value_texts(bars: &Bars, row: &[Option<f64>], key: &str) -> Vec<String> {
             let is_baseline = bars.baseline.as_deref() == Some(key) || baseline_part == Some(part);
             let reference = match baseline_part {
                 Some(at) => row.get(at).copied().flatten(),
-                None => group(bars, bars.baseline.as_deref())
-                    .and_then(|row| row.get(part).copied().flatten()),
+                None => group(bars, bars.baseline.as_deref()).and_then(|row| row.get(part).copied().flatten()),
             };
             with_ratio(bars, *value, reference, is_baseline)
         }
@@ -130,9 +116,7 @@ fn stack_baseline(bars: &Bars) -> Option<f64> {
 /// Colour of a bar: by part, but plain bars share one colour, and the one they are compared with is grey.
 fn color(bars: &Bars, key: &str, part: usize) -> Color {
     match bars.baseline.as_deref() {
-        Some(baseline) if !bars.stacked && bars.parts.len() == 1 && baseline == key => {
-            theme::BASELINE
-        }
+        Some(baseline) if !bars.stacked && bars.parts.len() == 1 && baseline == key => theme::BASELINE,
         _ => theme::series(part),
     }
 }
@@ -153,11 +137,7 @@ fn upright_thickness(bars: &Bars) -> f64 {
 /// Whether every name fits below its group in two lines and every value above its bar.
 fn stands_upright(chart: &Chart, bars: &Bars) -> bool {
     let (slot, thickness) = (slot(bars), upright_thickness(bars));
-    let room = if bars_in_a_group(bars) == 1 {
-        slot
-    } else {
-        thickness
-    };
+    let room = if bars_in_a_group(bars) == 1 { slot } else { thickness };
     bars.groups.iter().all(|(key, row)| {
         let name = font::wrap(chart.text(key), theme::BODY, false, slot - 10.0);
         let name_fits = name.len() <= 2
@@ -173,10 +153,7 @@ fn stands_upright(chart: &Chart, bars: &Bars) -> bool {
 
 /// Walks the parts of a stack from zero outwards, positive ones one way and negative ones the other. Returns its upper end
 /// and the labels that the parts gave.
-fn stack<L>(
-    row: &[Option<f64>],
-    mut part: impl FnMut(f64, f64, usize) -> Option<L>,
-) -> (f64, Vec<L>) {
+fn stack<L>(row: &[Option<f64>], mut part: impl FnMut(f64, f64, usize) -> Option<L>) -> (f64, Vec<L>) {
     let (mut up, mut down) = (0.0, 0.0);
     let mut labels = Vec::new();
     for (index, value) in row.iter().enumerate() {
@@ -198,12 +175,6 @@ fn inner_text(value: Option<f64>, width: f64, height: f64) -> Option<String> {
 /// A value with a patch of the card behind it, so that grid lines and limits do not cross it.
 fn backed(picture: &mut Picture, value: Text) {
     let (left, top, right, bottom) = value.bounds();
-    picture.rect(
-        left - 2.0,
-        top,
-        right - left + 4.0,
-        bottom - top,
-        theme::CARD,
-    );
+    picture.rect(left - 2.0, top, right - left + 4.0, bottom - top, theme::CARD);
     picture.text(value);
 }

@@ -40,13 +40,7 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
             let x = middle - thickness / 2.0;
             let (end, labels) = stack(row, |from, to, part| {
                 let (from, to) = (at(from), at(to));
-                picture.rect(
-                    x,
-                    from.min(to),
-                    thickness,
-                    (from - to).abs(),
-                    theme::series(part),
-                );
+                picture.rect(x, from.min(to), thickness, (from - to).abs(), theme::series(part));
                 inner_text(row[part], thickness, (from - to).abs()).map(|label| {
                     text(
                         middle,
@@ -80,13 +74,7 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
                 };
                 let hangs = end > zero;
                 let bar_top = if hangs { zero } else { zero - height };
-                picture.rect(
-                    x + gap,
-                    bar_top,
-                    thickness - 2.0 * gap,
-                    height,
-                    color(bars, key, part),
-                );
+                picture.rect(x + gap, bar_top, thickness - 2.0 * gap, height, color(bars, key, part));
                 let y = if hangs { end + 14.0 } else { end - VALUE_GAP };
                 values.push(text(
                     x + thickness / 2.0,
@@ -103,31 +91,14 @@ pub fn draw(chart: &Chart, bars: &Bars, axis: &Axis, legend: &[(Swatch, String)]
             .enumerate()
         {
             let y = plot.bottom + below + 19.0 + line_index as f64 * theme::LINE;
-            picture.text(text(
-                middle,
-                y,
-                line,
-                theme::BODY,
-                Anchor::Middle,
-                theme::INK,
-            ));
+            picture.text(text(middle, y, line, theme::BODY, Anchor::Middle, theme::INK));
         }
     }
-    picture.line(
-        vec![(plot.left, zero), (plot.right, zero)],
-        1.0,
-        theme::AXIS,
-    );
+    picture.line(vec![(plot.left, zero), (plot.right, zero)], 1.0, theme::AXIS);
     for (_, value) in &bars.rules {
-        layout::rule(
-            &mut picture,
-            (plot.left, at(*value)),
-            (plot.right, at(*value)),
-        );
+        layout::rule(&mut picture, (plot.left, at(*value)), (plot.right, at(*value)));
     }
-    values
-        .into_iter()
-        .for_each(|value| backed(&mut picture, value));
+    values.into_iter().for_each(|value| backed(&mut picture, value));
     let two_lines = bars
         .groups
         .iter()
