@@ -21,10 +21,8 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let info = LessonInfo {
-        number: "01",
-        title: "Autograd",
-        question: "How do we know that a gradient is right?",
         folder: "01-autograd",
+        course: include_str!("../course.toml"),
     };
     let mut story = Story::begin(info, &args.common);
     let runs = story::opening::tell(&mut story)?;

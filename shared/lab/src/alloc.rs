@@ -58,6 +58,13 @@ pub fn snapshot() -> AllocStats {
     }
 }
 
+/// Number of allocations in the whole process while `work` runs, and its result. Open no ledger meanwhile: it allocates.
+pub fn count<R>(work: impl FnOnce() -> R) -> (R, u64) {
+    let before = snapshot().allocations;
+    let result = work();
+    (result, snapshot().allocations - before)
+}
+
 /// Sets the peak back to what is live now, so that the next [`snapshot`] tells the peak of one phase.
 pub fn reset_peak() {
     PEAK_BYTES.store(LIVE_BYTES.load(Relaxed), Relaxed);

@@ -16,7 +16,7 @@
 //!
 //! fn main() -> anyhow::Result<()> {
 //!     let args = Args::parse();
-//!     let info = LessonInfo { number: "05", title: "Generation", question: "Why does each token cost more?", folder: "05-generation" };
+//!     let info = LessonInfo { folder: "05-generation", course: "title = 'Generation'\nquestion = 'Why does each token cost more?'" };
 //!     let mut story = Story::begin(info, &args.common);
 //!     story.step("Count the rows", "Every token recomputes all rows before it.");
 //!     story.show("rows computed", 2784);

@@ -125,6 +125,18 @@ pub enum Verdict {
     NotMeasured,
 }
 
+impl Verdict {
+    /// [`Verdict::Holds`] where a claim holds, else [`Verdict::Partly`] where a weaker form of it holds, else
+    /// [`Verdict::NotHere`].
+    pub fn of(holds: bool, partly: bool) -> Self {
+        match (holds, partly) {
+            (true, _) => Self::Holds,
+            (false, true) => Self::Partly,
+            (false, false) => Self::NotHere,
+        }
+    }
+}
+
 /// A claim and its outcome.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClaimRecord {

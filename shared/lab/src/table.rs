@@ -26,6 +26,16 @@ impl Table {
         }
     }
 
+    /// A table with these column names and a row for each item.
+    #[track_caller]
+    pub fn of<C: Display, R: IntoIterator<Item = C>>(header: &[&str], rows: impl IntoIterator<Item = R>) -> Self {
+        let mut table = Self::new(header);
+        for row in rows {
+            table.row(row);
+        }
+        table
+    }
+
     /// Adds a row.
     ///
     /// # Panics
@@ -122,6 +132,17 @@ none       -  ?
         let mut table = Table::new(&["模型", "n"]);
         table.row(["故事", "1"]).row(["a", "20"]);
         assert_eq!(table.to_string(), "模型   n\n────  ──\n故事   1\na     20\n");
+    }
+
+    #[test]
+    fn a_table_of_rows_is_the_table_with_these_rows_added() {
+        let mut table = Table::new(&["rows", "ms"]);
+        table.row(["1", "2.5"]).row(["2", "3.5"]);
+        let rows = [(1, 2.5), (2, 3.5)];
+        assert_eq!(
+            Table::of(&["rows", "ms"], rows.map(|(n, ms)| [n.to_string(), ms.to_string()])),
+            table
+        );
     }
 
     #[test]

@@ -8,29 +8,8 @@ use common::{Board, LESSON, machine, tell};
 use lab::args::CommonArgs;
 use lab::race::{Better, RaceEntry, RaceResult};
 use lab::record::Document;
-use lab::story::{Choice, Claim, Guess, NumberPrediction, Prediction, Screen, Story, Verdict};
+use lab::story::{Answer, Claim, Guess, Screen, Story, Verdict};
 use lab::table::Table;
-
-const ROWS: Prediction = Prediction {
-    id: "rows-computed",
-    question: "64 new tokens after these 12: how many rows does the loop compute in all, prompt included?",
-    options: &[
-        Choice {
-            text: "64",
-            answer_to_wrong: Some("That would be one row for each new token, and the prompt for free."),
-        },
-        Choice {
-            text: "75",
-            answer_to_wrong: Some("That is what would do; the loop forgets everything in between."),
-        },
-        Choice {
-            text: "2784",
-            answer_to_wrong: None,
-        },
-    ],
-    answer: 2,
-    because: "The loop keeps nothing: 12 + 13 + … + 75.",
-};
 
 fn whole_story(story: &mut Story) {
     story.model("stories");
@@ -47,7 +26,7 @@ fn whole_story(story: &mut Story) {
         "pieces",
         "Once| upon| a| time|,| there| was| a| fox|.| The| fox| lived| in| a| hole| under| a| tree|.",
     );
-    story.predict(ROWS);
+    story.predict("rows-computed");
     story.step("Race the loops", "Less work need not mean less time.");
     let mut table = Table::new(&["length", "rows", "ms"]);
     table.row(["16", "16", "1.20"]).row(["128", "8256", "77.1"]);
@@ -115,21 +94,42 @@ fn a_reader_is_asked_and_answered_in_the_words_of_the_wrong_idea() {
     let screen = Screen::to(board.writer()).answered_by("x\nｂ\n\n2,800\n".as_bytes());
     let (transcript, _) = tell(&board, screen, folder.path(), |story| {
         story.step("Count", "");
-        assert_eq!(story.predict(ROWS), Guess::Option(1));
+        assert_eq!(story.predict("rows-computed"), Guess::Option(1));
         story.step("Estimate", "");
-        let number = NumberPrediction {
-            id: "rows",
-            question: "And as a number?",
-            answer: 2784.0,
-            unit: "rows",
-            within: 1.1,
-            because: "The sum of an arithmetic series.",
-        };
-        assert_eq!(story.predict_number(number), Some(2800.0));
+        let guess = story.predict_measured("rows", Answer::Number(2784.0), &[]);
+        assert_eq!(guess, Guess::Number(2800.0));
     });
     insta::assert_snapshot!("answered", transcript);
     let stored = std::fs::read_to_string(folder.path().join("predictions.json")).unwrap();
     insta::assert_snapshot!("predictions", stored);
+}
+
+#[test]
+fn a_question_is_asked_now_and_answered_with_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Board::default();
+    let screen = Screen::to(board.writer()).answered_by("b\n".as_bytes());
+    let (transcript, _) = tell(&board, screen, folder.path(), |story| {
+        let asked = story.ask("measured", &[("count", &2), ("rows", &75)]);
+        assert_eq!(asked.guess(), Guess::Option(1));
+        story.say("(the experiment)");
+        story.reveal(asked, Answer::Option(1), &[("time", &"2.4")]);
+    });
+    let question = transcript.find("? Which of 2 loops is faster?").unwrap();
+    let experiment = transcript.find("(the experiment)").unwrap();
+    let answer = transcript.find("✓ You said b) cached, with 75 rows. Right.").unwrap();
+    assert!(question < experiment && experiment < answer, "{transcript}");
+    assert!(transcript.contains("The cache takes 2.4 ms."), "{transcript}");
+}
+
+#[test]
+#[should_panic(expected = "prediction \"measured\": 2 options, answer None in course.toml, and the story gives Stated")]
+fn an_answer_that_is_neither_stated_nor_measured_is_a_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Board::default();
+    tell(&board, Screen::to(board.writer()), folder.path(), |story| {
+        story.predict_with("measured", &[("count", &2), ("rows", &75), ("time", &"2.4")]);
+    });
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn r_runs_through_the_rest_without_asking() {
         story.step("One", "");
         story.step("Two", "");
         assert!(!story.is_interactive());
-        assert_eq!(story.predict(ROWS), Guess::NotAsked);
+        assert_eq!(story.predict("rows-computed"), Guess::NotAsked);
         story.step("Three", "");
     });
     assert_eq!(transcript.matches("Enter: go on").count(), 1);
@@ -154,7 +154,7 @@ fn the_end_of_the_input_is_not_an_answer() {
     let screen = Screen::to(board.writer()).answered_by("".as_bytes());
     tell(&board, screen, folder.path(), |story| {
         story.step("One", "");
-        assert_eq!(story.predict(ROWS), Guess::NotAsked);
+        assert_eq!(story.predict("rows-computed"), Guess::NotAsked);
         assert_eq!(story.ask_line("Your own prompt"), None);
     });
     assert!(!folder.path().join("predictions.json").exists());

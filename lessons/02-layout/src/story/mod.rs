@@ -37,10 +37,8 @@ impl Bench {
 /// Tells the lesson.
 pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let info = LessonInfo {
-        number: "02",
-        title: "Layout",
-        question: "Why does equal arithmetic take unequal time?",
         folder: "02-layout",
+        course: include_str!("../../course.toml"),
     };
     let mut story = Story::begin(info, args);
     let bench = Bench {

@@ -110,10 +110,10 @@ impl Grammar {
             let mut path = Derivation::start();
             expand(root, &mut random, &mut text, &mut path);
             if split_of(&content_key(&path.bindings)) == split {
-                let kind =
-                    path.marks
-                        .iter()
-                        .find_map(|mark| if let Mark::Kind(kind) = mark { Some(*kind) } else { None });
+                let kind = path
+                    .marks
+                    .iter()
+                    .find_map(|mark| if let Mark::Kind(kind) = mark { Some(*kind) } else { None });
                 return Document {
                     text,
                     nats: path.nats,

@@ -22,10 +22,8 @@ use training::split::Split;
 /// Tells the lesson.
 pub fn tell(args: &CommonArgs) -> Result<()> {
     let info = LessonInfo {
-        number: "03",
-        title: "Training",
-        question: "How does text become weights?",
         folder: "03-training",
+        course: include_str!("../../course.toml"),
     };
     let pool = Arc::new(Pool::new(args.threads()));
     let folder = model_dir(&args.model)?;

@@ -40,7 +40,7 @@ pub fn who_notices(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
         answer: 2,
         because: "Every number is a possible weight. Only a digest that was taken when the file was right can tell.",
     };
-    let answer = story.ask(&guess);
+    let answer = story.ask_old(&guess);
     let whole = std::fs::read(weight_file(folder)?)?;
     let digest = sha256_bytes(&whole);
     let mut table = Table::new(&["damage", "header check", "value check", "checksum"]);
@@ -68,7 +68,7 @@ pub fn who_notices(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
         );
     }
     story.table(&table);
-    story.reveal(&guess, answer);
+    story.reveal_old(&guess, answer);
     story.values("messages", &messages);
     story.say("What a refusal says:");
     for (_, message) in messages.iter().take(2) {

@@ -14,10 +14,8 @@ use std::path::PathBuf;
 pub use memory::measure_peak;
 
 const INFO: LessonInfo = LessonInfo {
-    number: "04",
-    title: "Loading",
-    question: "What happens before the first token?",
     folder: "04-loading",
+    course: include_str!("../../course.toml"),
 };
 
 /// Tells it.

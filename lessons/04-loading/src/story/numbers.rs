@@ -45,7 +45,7 @@ pub fn rounding(story: &mut Story) {
         answer: 1,
         because: "Each cut loses 0.3 % in the mean, always in one direction: 31 of them multiply to almost a tenth. Rounding to nearest even stays at 1.",
     };
-    let answer = story.ask(&guess);
+    let answer = story.ask_old(&guess);
     let mut table = Table::new(&["layers", "cut off", "to nearest even"]);
     let mut recorded = BTreeMap::new();
     for layers in [1, 8, 30, 100] {
@@ -55,5 +55,5 @@ pub fn rounding(story: &mut Story) {
     }
     story.table(&table);
     story.values("mean_stored_over_exact", recorded);
-    story.reveal(&guess, answer);
+    story.reveal_old(&guess, answer);
 }

@@ -103,7 +103,7 @@ pub fn stages(story: &mut Story, args: &CommonArgs, source: &str) -> anyhow::Res
         answer: 1,
         because: "Mapping moves the cost to the first touch. Somebody has to read every weight once.",
     };
-    let answer = story.ask(&guess);
+    let answer = story.ask_old(&guess);
     let cold = can_be_cold(&file(Dtype::F32));
     story.show_as(
         "cold",
@@ -117,7 +117,7 @@ pub fn stages(story: &mut Story, args: &CommonArgs, source: &str) -> anyhow::Res
         },
     );
     let (result, samples) = run_race(story, args, &folders, cold.is_ok())?;
-    story.reveal(&guess, answer);
+    story.reveal_old(&guess, answer);
     chart(story, &samples, source, bytes)?;
     let bf16_bytes = std::fs::metadata(file(Dtype::BF16))?.len();
     claim(story, &samples, &result, bytes as f64 / bf16_bytes as f64)

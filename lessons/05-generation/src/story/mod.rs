@@ -12,10 +12,8 @@ use layout::pool::Pool;
 use training::TokenId;
 
 const INFO: LessonInfo = LessonInfo {
-    number: "05",
-    title: "Generation",
-    question: "Why does each token cost more?",
     folder: "05-generation",
+    course: include_str!("../../course.toml"),
 };
 
 /// A beginning of twelve tokens in the default model's vocabulary.

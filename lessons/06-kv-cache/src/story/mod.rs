@@ -21,10 +21,8 @@ use layout::pool::Pool;
 use training::{LlamaConfig, TokenId};
 
 const INFO: LessonInfo = LessonInfo {
-    number: "06",
-    title: "KV cache",
-    question: "What may be kept?",
     folder: "06-kv-cache",
+    course: include_str!("../../course.toml"),
 };
 
 /// A beginning of sixteen tokens in the default model's vocabulary.

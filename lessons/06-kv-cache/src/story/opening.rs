@@ -132,9 +132,9 @@ pub fn cached(story: &mut Story, scene: &mut Scene, naive: &Naive) -> anyhow::Re
             because,
         };
         match guess {
-            None => Some(story.ask(&prediction)),
+            None => Some(story.ask_old(&prediction)),
             Some(guess) => {
-                story.reveal(&prediction, guess);
+                story.reveal_old(&prediction, guess);
                 None
             }
         }

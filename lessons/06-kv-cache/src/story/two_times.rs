@@ -54,9 +54,9 @@ pub fn two_times(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         answer: 1,
         because: "The first pass computes every row of the prompt, with a cache as without. Only what was computed before can be given back.",
     };
-    let guess = story.ask(&prediction);
+    let guess = story.ask_old(&prediction);
     let first = race_first(story, scene, &lengths)?;
-    story.reveal(&prediction, guess);
+    story.reveal_old(&prediction, guess);
     let next = race_next(story, scene, &lengths)?;
     for (what, result) in [("the first token", &first), ("each further one", &next)] {
         let times = result.ratio(CACHED, NAIVE);

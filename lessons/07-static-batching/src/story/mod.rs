@@ -20,10 +20,8 @@ use static_batching::BatchState;
 use training::TokenId;
 
 const INFO: LessonInfo = LessonInfo {
-    number: "07",
-    title: "Static batching",
-    question: "Why is batch 8 nearly free?",
     folder: "07-static-batching",
+    course: include_str!("../../course.toml"),
 };
 
 /// Eight beginnings of different length.

@@ -22,10 +22,8 @@ use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
 
 const INFO: LessonInfo = LessonInfo {
-    number: "08",
-    title: "Continuous batching",
-    question: "When may requests join and leave?",
     folder: "08-continuous-batching",
+    course: include_str!("../../course.toml"),
 };
 
 /// Slots of all experiments but the opening, and rows of a static batch.

@@ -48,7 +48,7 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         answer: 2,
         because: "Slot 0 works 2 + 3 + 3 steps, slot 1 works 8. No slot is empty while somebody waits.",
     };
-    let guess = story.ask(&prediction);
+    let guess = story.ask_old(&prediction);
 
     let prompts: Vec<Vec<TokenId>> = (0..LENGTHS.len())
         .map(|index| scene.model.made_up_tokens(index, PROMPT))
@@ -73,7 +73,7 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         ],
     );
     story.say("");
-    story.reveal(&prediction, guess);
+    story.reveal_old(&prediction, guess);
     story.values("lengths", LENGTHS);
     story.values("static_steps", steps);
     story.values("continuous_steps", engine.num_steps());

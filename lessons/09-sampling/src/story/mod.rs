@@ -26,10 +26,8 @@ use sampling::choice::ParamsOfRequests;
 use training::TokenId;
 
 const INFO: LessonInfo = LessonInfo {
-    number: "09",
-    title: "Sampling",
-    question: "How is one token chosen?",
     folder: "09-sampling",
+    course: include_str!("../../course.toml"),
 };
 
 /// Requests at a time in all experiments but the opening.

@@ -21,10 +21,8 @@ use layout::pool::Pool;
 use paged_cache::{PagedCache, Pages};
 
 const INFO: LessonInfo = LessonInfo {
-    number: "10",
-    title: "Paged cache",
-    question: "How can memory follow length?",
     folder: "10-paged-cache",
+    course: include_str!("../../course.toml"),
 };
 
 /// Positions of a block, where nothing else is said.

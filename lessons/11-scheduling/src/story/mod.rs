@@ -22,10 +22,8 @@ use scheduling::policy::Fcfs;
 use scheduling::{Engine, Preemption, StepLimits, SwapSpace};
 
 const INFO: LessonInfo = LessonInfo {
-    number: "11",
-    title: "Scheduling",
-    question: "Whose turn is it?",
     folder: "11-scheduling",
+    course: include_str!("../../course.toml"),
 };
 
 /// Positions of a block.

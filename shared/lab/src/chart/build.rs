@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::race::RaceResult;
+
 use super::{Band, Bars, Body, Chart, Field, Lines, Series, Stroke};
 
 impl Chart {
@@ -101,6 +103,14 @@ impl Chart {
     #[track_caller]
     pub fn series(self, name: &str, points: Vec<(f64, f64)>) -> Self {
         self.push_series(name, Stroke::Solid, points)
+    }
+
+    /// The medians of these entries of a race, in the order of `names`: a line each, over their `x`.
+    #[track_caller]
+    pub fn race(self, race: &RaceResult, names: &[&str]) -> Self {
+        names
+            .iter()
+            .fold(self, |chart, name| chart.series(name, race.line(name)))
     }
 
     /// A predicted or counted line: dashes.

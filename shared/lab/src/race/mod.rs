@@ -6,6 +6,7 @@
 //!    third quartile: half of the rounds lie within it.
 
 mod clock;
+mod quiet;
 mod result;
 mod run;
 mod stats;
@@ -16,8 +17,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use clock::{Clock, WallClock};
+pub use quiet::Disturbance;
 pub use result::{RaceEntry, RaceResult};
-pub use stats::{Quartiles, quartiles};
+pub use stats::{Quartiles, median, quartiles};
 
 /// Which end of the unit wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -68,6 +68,16 @@ impl RaceResult {
             .find(|entry| entry.name == name && entry.x == Some(x))
     }
 
+    /// The median of the entry of that name (with several `x`, at the largest); NaN if there is none.
+    pub fn median(&self, name: &str) -> f64 {
+        self.entry(name).map_or(f64::NAN, |entry| entry.median)
+    }
+
+    /// The median of the entry of that name at that `x`; NaN if there is none.
+    pub fn median_at(&self, name: &str, x: f64) -> f64 {
+        self.entry_at(name, x).map_or(f64::NAN, |entry| entry.median)
+    }
+
     /// How many times as good `a` is as `b`: above 1, `a` wins, whether the unit is a time or a rate. With several
     /// `x`, at the largest one.
     ///

@@ -24,6 +24,11 @@ pub fn quartiles(samples: &[f64]) -> Quartiles {
     }
 }
 
+/// The median of `samples`; NaN when empty.
+pub fn median(samples: &[f64]) -> f64 {
+    quartiles(samples).median
+}
+
 fn at(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;

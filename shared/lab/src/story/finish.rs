@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{Claim, Story, head};
+use super::{Claim, Story, Verdict, head};
 use crate::args::CommonArgs;
 use crate::chart::Chart;
-use crate::race::{Race, RaceResult, WallClock};
+use crate::race::{Disturbance, Race, RaceResult, WallClock};
 use crate::record::{ClaimRecord, Measured};
 use crate::term;
 
@@ -54,12 +54,28 @@ impl Story {
         self.document.claims.push(record);
     }
 
+    /// [`Story::claim`], unless a sign says that other work disturbed the measurement. Then the story asks the reader to run
+    /// it again, and the claim is recorded as not measured.
+    pub fn claim_if_quiet(&mut self, claim: Claim<'_>, signs: impl IntoIterator<Item = Option<Disturbance>>) {
+        let signs: Vec<String> = signs.into_iter().flatten().map(|sign| sign.to_string()).collect();
+        if signs.is_empty() {
+            return self.claim(claim);
+        }
+        let note = format!("This machine is busy ({}); run again.", signs.join("; "));
+        self.claim(Claim {
+            value: f64::NAN,
+            verdict: Verdict::NotMeasured,
+            note: &note,
+            ..claim
+        });
+    }
+
     /// Draws a chart (`ID.svg`, `ID.png`, `ID.chart.json`), says where it lies and returns the path of the SVG.
     /// With `--record` the picture for reading only, the PNG, goes to `target/course/` and stays out of the tree.
     pub fn chart(&mut self, chart: &Chart) -> anyhow::Result<PathBuf> {
         let folder = self.out_dir();
         let pictures = if self.args.record && self.args.out.is_none() {
-            crate::paths::out_dir(self.info.number, &CommonArgs::default())
+            crate::paths::out_dir(self.info.number(), &CommonArgs::default())
         } else {
             folder.clone()
         };

@@ -4,6 +4,7 @@ use crate::record::{ClaimRecord, Verdict};
 use crate::term::{self, Tone, WIDTH};
 
 use super::LessonInfo;
+use super::questions::Texts;
 use super::screen::Screen;
 
 /// Columns before everything that stands inside a step.
@@ -13,8 +14,8 @@ pub(super) const INDENT: &str = "   ";
 const KEY_COLUMNS: usize = 26;
 
 /// The head: two lines and a rule, short enough to leave the first screen to the lesson.
-pub(super) fn head(screen: &mut Screen, info: &LessonInfo) {
-    let title = format!("{} · {}", info.number, info.title);
+pub(super) fn head(screen: &mut Screen, info: &LessonInfo, texts: &Texts) {
+    let title = format!("{} · {}", info.number(), texts.title);
     let place = format!("lessons/{}", info.folder);
     let gap = " ".repeat(WIDTH.saturating_sub(term::width(&title) + term::width(&place)).max(1));
     let line = format!(
@@ -23,7 +24,7 @@ pub(super) fn head(screen: &mut Screen, info: &LessonInfo) {
         screen.paint(Tone::Dim, &place)
     );
     screen.line(&line);
-    for line in term::wrap(info.question, WIDTH) {
+    for line in term::wrap(&texts.question, WIDTH) {
         let line = screen.paint(Tone::Accent, &line);
         screen.line(&line);
     }

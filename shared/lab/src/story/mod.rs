@@ -15,13 +15,36 @@
 //!    The loop keeps nothing: 12 + 13 + … + 75.
 //! ```
 //!
-//! All text goes to stdout, or to stderr with `--json`, which leaves stdout to one document ([`crate::record`]).
+//! ```no_run
+//! # use lab::{chart::Chart, race::{Disturbance, Race}, story::{Answer, Claim, LessonInfo, Story, Verdict}};
+//! # fn tell(story: &mut Story, race: Race<'_>) -> anyhow::Result<()> {
+//! // Texts and answers of predictions stand in the lesson's course.toml.
+//! story.recall("If you begin here, skip them with Enter.", &["recall-rows", "recall-memory"]);
+//! story.predict("rows");                                       // the answer stands in course.toml, too
+//! story.predict_with("rows-of", &[("tokens", &64)]);           // {tokens} in its texts
+//! let asked = story.ask("faster", &[("rows", &2784)]);         // asks now …
+//! let result = story.race(race)?;
+//! let times = result.ratio("cached", "naive");
+//! let right = if times < 2.0 { 0 } else { 1 };
+//! story.reveal(asked, Answer::Option(right), &[("times", &format!("{times:.1}"))]);   // … and answers with what was measured
+//! // A table with a row for each item; a chart with a line for each entry.
+//! story.rows(&["length", "naive, ms"], [16.0, 128.0].map(|x| [x.to_string(), format!("{:.2}", result.median_at("naive", x))]));
+//! story.chart(&Chart::lines("loops", "Two loops").race(&result, &["naive", "cached"]))?;
+//! // No verdict on a busy machine.
+//! let claim = Claim { id: "G1", claimed: "…", value: times, unit: "times", verdict: Verdict::of(times > 2.0, times > 1.2), note: "" };
+//! story.claim_if_quiet(claim, [result.disturbance("cached", "naive"), Disturbance::of_share("the read bandwidth", 0.8)]);
+//! # Ok(()) }
+//! ```
+//!
+//! //! All text goes to stdout, or to stderr with `--json`, which leaves stdout to one document ([`crate::record`]).
 //! Between steps the story waits for Enter, but only where stdin and stdout are terminals and `--no-pause` is not given.
 
 mod finish;
 mod head;
 mod memory;
+mod old;
 mod predict;
+mod questions;
 mod screen;
 mod tell;
 mod typed;
@@ -36,20 +59,42 @@ use crate::term::Tone;
 pub use crate::record::Verdict;
 use memory::Memory;
 pub use memory::{Predictions, Remembered};
-pub use predict::{Choice, Guess, NumberPrediction, Prediction};
+pub use old::{Choice, NumberPrediction, Predictable, Prediction};
+pub use predict::{Answer, Guess};
+use questions::Texts;
+pub use questions::{Values, check_predictions};
 pub use screen::Screen;
 
-/// What the head of a story says.
+/// Which lesson a story belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct LessonInfo {
-    /// Two digits: "05".
-    pub number: &'static str,
-    /// "Generation".
-    pub title: &'static str,
-    /// The lesson's one question.
-    pub question: &'static str,
     /// Folder under `lessons/`: "05-generation".
     pub folder: &'static str,
+    /// The text of the lesson's `course.toml`, which holds its title, its question and its predictions:
+    /// `include_str!("../../course.toml")`.
+    pub course: &'static str,
+}
+
+impl LessonInfo {
+    /// Two digits: "05".
+    pub fn number(&self) -> &'static str {
+        self.folder.split('-').next().unwrap_or_default()
+    }
+}
+
+/// A prediction that waits for its answer. Hand it to [`Story::reveal`].
+#[derive(Debug)]
+#[must_use = "the reader was asked and waits for the answer"]
+pub struct Asked {
+    prediction: questions::Prediction,
+    guess: Guess,
+}
+
+impl Asked {
+    /// What the reader answered.
+    pub fn guess(&self) -> Guess {
+        self.guess
+    }
 }
 
 /// A claim and what this run found.
@@ -72,6 +117,7 @@ pub struct Claim<'a> {
 /// A story that is being told.
 pub struct Story {
     info: LessonInfo,
+    texts: Texts,
     args: CommonArgs,
     document: Document,
     screen: Screen,
@@ -84,37 +130,36 @@ impl Story {
     ///
     /// What comes before the first [`Story::step`] is the opening: the place for something worth seeing at once.
     pub fn begin(info: LessonInfo, args: &CommonArgs) -> Self {
-        let mut screen = Screen::of_process(args);
-        head::head(&mut screen, &info);
-        // After the head, because git takes a moment and the reader should not wait for it.
-        let machine = Machine::detect();
-        Self::on(
-            info,
-            args,
-            screen,
-            machine,
-            crate::paths::work_dir().join("predictions.json"),
-        )
+        let predictions = crate::paths::work_dir().join("predictions.json");
+        // The machine is asked after the head is shown: git takes a moment and the reader should not wait for it.
+        Self::on(info, args, Screen::of_process(args), Machine::detect, predictions)
     }
 
     /// Begins a story on any screen, for tests: predictions are kept in `predictions`, the machine is as told.
     pub fn begin_with(
         info: LessonInfo,
         args: &CommonArgs,
-        mut screen: Screen,
+        screen: Screen,
         machine: Machine,
         predictions: PathBuf,
     ) -> Self {
-        head::head(&mut screen, &info);
-        Self::on(info, args, screen, machine, predictions)
+        Self::on(info, args, screen, || machine, predictions)
     }
 
-    fn on(info: LessonInfo, args: &CommonArgs, screen: Screen, machine: Machine, predictions: PathBuf) -> Self {
-        let document = Document::new(info.number, machine);
+    fn on(
+        info: LessonInfo,
+        args: &CommonArgs,
+        mut screen: Screen,
+        machine: impl FnOnce() -> Machine,
+        predictions: PathBuf,
+    ) -> Self {
+        let texts = Texts::read(info.course);
+        head::head(&mut screen, &info, &texts);
         Self {
             info,
+            texts,
             args: args.clone(),
-            document,
+            document: Document::new(info.number(), machine()),
             screen,
             memory: Memory(predictions),
             num_steps: 0,
@@ -143,7 +188,7 @@ impl Story {
 
     /// Where this story writes its charts.
     pub fn out_dir(&self) -> PathBuf {
-        crate::paths::out_dir(self.info.number, &self.args)
+        crate::paths::out_dir(self.info.number(), &self.args)
     }
 
     /// Records which model runs, and shows it.
@@ -184,6 +229,13 @@ impl Story {
             Some("q") => std::process::exit(0),
             Some("r") => self.screen.stop_asking(),
             _ => {}
+        }
+    }
+
+    /// Waits for this long where a reader sits at a terminal, so that what streams can be watched.
+    pub fn linger(&self, duration: std::time::Duration) {
+        if self.is_interactive() {
+            std::thread::sleep(duration);
         }
     }
 

@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use super::{Guess, NumberPrediction, Prediction, Story, head, predict};
+use super::questions::{Prediction, Values};
+use super::{Answer, Asked, Guess, Predictable, Story, head, predict};
 use crate::ledger::Ledger;
 use crate::record::StepRecord;
 use crate::table::Table;
@@ -53,60 +54,103 @@ impl Story {
         self.screen.line("");
     }
 
+    /// Shows a table with these column names and a row for each item.
+    #[track_caller]
+    pub fn rows<C: Display, R: IntoIterator<Item = C>>(&mut self, header: &[&str], rows: impl IntoIterator<Item = R>) {
+        self.table(&Table::of(header, rows));
+    }
+
     /// Adds counted work to the document's ledger.
     pub fn ledger(&mut self, ledger: &Ledger) {
         ledger.add_to(&mut self.document.ledger);
     }
 
-    /// Asks for a prediction and gives the answer: [`Story::ask`] and [`Story::reveal`] in one.
-    pub fn predict(&mut self, prediction: Prediction<'_>) -> Guess {
-        let guess = self.ask(&prediction);
-        self.reveal(&prediction, guess);
-        guess
-    }
-
-    /// Asks for a prediction. Run the experiment after this, then [`Story::reveal`].
+    /// Asks a prediction of `course.toml` and gives the answer that stands there.
     ///
     /// # Panics
-    /// If `answer` is not the index of an option: a slip in the lesson.
+    /// As [`Story::ask`] and [`Story::reveal`].
     #[track_caller]
-    pub fn ask(&mut self, prediction: &Prediction<'_>) -> Guess {
-        assert!(
-            prediction.answer < prediction.options.len(),
-            "prediction {}: the answer is one of the options",
-            prediction.id
-        );
-        predict::ask(&mut self.screen, prediction)
+    pub fn predict(&mut self, prediction: impl Predictable) -> Guess {
+        prediction.predict(self)
     }
 
-    /// Compares the guess with the answer, says why, and stores it.
-    pub fn reveal(&mut self, prediction: &Prediction<'_>, guess: Guess) {
-        predict::reveal(&mut self.screen, prediction, guess);
-        if let Guess::Option(index) = guess {
-            self.remember(
-                prediction.id,
-                prediction.options[index].text,
-                index == prediction.answer,
-            );
+    /// [`Story::predict`] for texts with placeholders.
+    #[track_caller]
+    pub fn predict_with(&mut self, id: &str, values: Values<'_>) -> Guess {
+        self.predict_measured(id, Answer::Stated, values)
+    }
+
+    /// Asks a prediction whose answer was measured before, and gives that answer.
+    #[track_caller]
+    pub fn predict_measured(&mut self, id: &str, answer: Answer, values: Values<'_>) -> Guess {
+        let asked = self.ask(id, values);
+        self.reveal(asked, answer, values)
+    }
+
+    /// A step that asks predictions on earlier lessons, "Two questions from before". `why` says what a reader does who begins
+    /// with this lesson.
+    #[track_caller]
+    pub fn recall(&mut self, why: &str, ids: &[&str]) {
+        const COUNTS: [&str; 4] = ["One question", "Two questions", "Three questions", "Four questions"];
+        self.step(&format!("{} from before", COUNTS[ids.len() - 1]), why);
+        for id in ids {
+            self.predict(*id);
         }
     }
 
-    /// Asks for a number, and tells by which factor the reader was off. `None`: nobody answered.
-    pub fn predict_number(&mut self, prediction: NumberPrediction<'_>) -> Option<f64> {
-        let guess = predict::ask_number(&mut self.screen, &prediction);
-        predict::reveal_number(&mut self.screen, &prediction, guess);
-        if let Some(number) = guess {
-            self.remember(
+    /// Asks a prediction of `course.toml`. Run the experiment after this, then call [`Story::reveal`].
+    ///
+    /// # Panics
+    /// If `course.toml` has no such prediction, or a placeholder of its question or options has no value.
+    #[track_caller]
+    pub fn ask(&mut self, id: &str, values: Values<'_>) -> Asked {
+        let prediction = self.texts.prediction(id).asked(values);
+        self.ask_texts(prediction)
+    }
+
+    /// Compares the reader's guess with the answer, says why, and stores the guess. `values` fills the texts of the answer.
+    ///
+    /// # Panics
+    /// If the answer is of another kind than the question, or a placeholder of its texts has no value.
+    #[track_caller]
+    pub fn reveal(&mut self, asked: Asked, answer: Answer, values: Values<'_>) -> Guess {
+        let prediction = asked.prediction.answered(values);
+        self.reveal_texts(Asked { prediction, ..asked }, answer)
+    }
+
+    pub(super) fn ask_texts(&mut self, prediction: Prediction) -> Asked {
+        let guess = predict::ask(&mut self.screen, &prediction);
+        Asked { prediction, guess }
+    }
+
+    #[track_caller]
+    pub(super) fn reveal_texts(&mut self, asked: Asked, answer: Answer) -> Guess {
+        let Asked { prediction, guess } = asked;
+        let is_number = prediction.options.is_empty();
+        let answer = match (answer, prediction.answer) {
+            (Answer::Stated, Some(answer)) => answer,
+            (Answer::Option(index), None) if index < prediction.options.len() => index as f64,
+            (Answer::Number(number), None) if is_number => number,
+            (answer, stated) => panic!(
+                "prediction {:?}: {} options, answer {stated:?} in course.toml, and the story gives {answer:?}",
                 prediction.id,
-                &number.to_string(),
-                predict::is_within(number, &prediction),
-            );
+                prediction.options.len()
+            ),
+        };
+        let is_right = predict::reveal(&mut self.screen, &prediction, answer, guess);
+        let said = match guess {
+            Guess::Option(index) => prediction.options[index].clone(),
+            Guess::Number(number) => number.to_string(),
+            Guess::Skipped | Guess::NotAsked => String::new(),
+        };
+        if let Some(is_right) = is_right {
+            self.remember(&prediction.id, &said, is_right);
         }
         guess
     }
 
     fn remember(&mut self, id: &str, answer: &str, right: bool) {
-        let key = format!("{}.{id}", self.info.number);
+        let key = format!("{}.{id}", self.info.number());
         if let Err(error) = self.memory.store(&key, answer, right) {
             // The story matters more than its notebook: say it once and go on.
             let line = format!("({}: not stored: {error})", crate::paths::shown(&self.memory.0));

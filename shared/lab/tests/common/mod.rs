@@ -11,11 +11,40 @@ use lab::story::{LessonInfo, Screen, Story};
 
 /// The lesson that the tests tell.
 pub const LESSON: LessonInfo = LessonInfo {
-    number: "05",
-    title: "Generation",
-    question: "Why does each token cost more?",
     folder: "05-generation",
+    course: COURSE,
 };
+
+const COURSE: &str = r#"
+title = "Generation"
+question = "Why does each token cost more?"
+
+[[predictions]]
+id = "rows-computed"
+question = "64 new tokens after these 12: how many rows does the loop compute in all, prompt included?"
+options = ["64", "75", "2784"]
+answer = 2
+because = "The loop keeps nothing: 12 + 13 + … + 75."
+answers = [
+    "That would be one row for each new token, and the prompt for free.",
+    "That is what would do; the loop forgets everything in between.",
+    "",
+]
+
+[[predictions]]
+id = "rows"
+question = "And as a number?"
+unit = "rows"
+within = 1.1
+because = "The sum of an arithmetic series."
+
+[[predictions]]
+id = "measured"
+question = "Which of {count} loops is faster?"
+options = ["naive", "cached, with {rows} rows"]
+because = "The cache takes {time} ms."
+answers = ["It takes {time} ms.", "It takes {time} ms."]
+"#;
 
 /// Keeps what a story writes.
 #[derive(Clone, Default)]
