@@ -1,4 +1,4 @@
-//! Charts of bars: plain, side by side, stacked; upright where every name and value fits, lying where not.
+//! Charts of bars: plain, side by side, stacked. Bars lie, so that names of any length stand beside them.
 
 use plotters::style::RGBColor;
 use plotters::style::text_anchor::HPos;
@@ -11,69 +11,97 @@ use crate::number::short;
 
 /// Gap between a bar and its value.
 const VALUE_GAP: f64 = 10.0;
-/// Height of the plot where bars stand.
-const HEIGHT: f64 = 600.0;
-/// Gap between groups that lie.
+/// Gap between groups.
 const GROUP_GAP: f64 = 26.0;
-/// Most room that the names beside lying bars take.
+/// Most room that the names beside the bars take.
 const NAME_ROOM: f64 = 460.0;
+/// From line to line of a name.
+const NAME_LINE: f64 = 30.0;
 
 /// Draws a chart of bars.
 pub fn draw(chart: &Chart, bars: &Bars) -> anyhow::Result<String> {
     let axis = value_axis(chart, bars);
-    let label = |key: &str| chart.labels.get(key).map_or("", String::as_str);
-    let is_upright = stands_upright(chart, bars);
-    let (above, below) = if is_upright {
-        (label("y"), label("x"))
-    } else {
-        (label("x"), label("y"))
-    };
+    let above = chart.labels.get("x").map_or("", String::as_str);
+    let below = chart.labels.get("y").map_or("", String::as_str);
     let head = Head::new(chart, &legend(chart, bars), above, theme::WIDTH);
-    let layout = if is_upright {
-        Layout::upright(chart, bars, &axis, head.bottom)
-    } else {
-        Layout::lying(chart, bars, head.bottom)
+    let thickness = if bars_in_a_group(bars) > 1 { 32.0 } else { 40.0 };
+    let groups = groups(chart, bars, thickness);
+    let length: f64 = groups.iter().map(|group| group.room).sum();
+    let names = groups.iter().flat_map(|group| &group.name);
+    let values = groups.iter().flat_map(|group| &group.values);
+    let frame = Frame {
+        left: theme::MARGIN + widest(names, theme::BODY) + 20.0,
+        top: head.bottom,
+        right: theme::WIDTH - theme::MARGIN - widest(values, theme::SMALL) - 2.0 * VALUE_GAP,
+        bottom: head.bottom + length,
     };
-    let names_below = layout.names_below();
-    let bottom = layout.frame.bottom + names_below + sheet::room_below(layout.frame, below);
-    sheet::svg(chart, head, bottom, |sheet| {
-        let length = layout.slots.iter().sum::<f64>();
-        let plot = if is_upright {
-            sheet.plot(layout.frame, Axis::plain(0.0, length), axis.clone(), Grid::Y)?
-        } else {
-            sheet.plot(layout.frame, axis.clone(), Axis::plain(length, 0.0), Grid::X)?
-        };
+    sheet::svg(chart, head, frame.bottom + sheet::room_below(frame, below), |sheet| {
+        // Positions along the groups are pixels from the upper end.
+        let plot = sheet.plot(frame, axis.clone(), Axis::plain(length, 0.0), Grid::X)?;
         let canvas = Canvas {
             bars,
             sheet,
             plot,
             axis: &axis,
-            layout: &layout,
+            thickness,
         };
-        let mut values = Vec::new();
-        for (index, (key, row)) in bars.groups.iter().enumerate() {
-            canvas.name(index)?;
-            values.extend(if bars.stacked {
-                canvas.stack(index, key, row)?
+        let mut texts = Vec::new();
+        let mut start = 0.0;
+        for group in &groups {
+            let middle = start + group.room / 2.0;
+            canvas.name(frame, middle, &group.name)?;
+            texts.extend(if bars.stacked {
+                canvas.stack(middle, group)?
             } else {
-                canvas.beside(index, key, row)?
+                canvas.beside(middle, group)?
             });
+            start += group.room;
         }
-        canvas.across(canvas.zero(), |from, to| sheet.line(&[from, to], 2, theme::AXIS))?;
+        let x = canvas.pixel(0.0, canvas.zero()).0;
+        sheet.line(&[(x, frame.top), (x, frame.bottom)], 2, theme::AXIS)?;
         for (_, value) in &bars.rules {
-            canvas.across(*value, |from, to| sheet.rule(from, to))?;
+            let x = canvas.pixel(0.0, *value).0;
+            sheet.rule((x, frame.top), (x, frame.bottom))?;
         }
-        for value in &values {
-            sheet.backed_text(value)?;
-        }
-        sheet.axis_name(
-            Frame {
-                bottom: layout.frame.bottom + names_below,
-                ..layout.frame
-            },
-            below,
-        )
+        texts.iter().try_for_each(|text| sheet.backed_text(text))?;
+        sheet.axis_name(frame, below)
     })
+}
+
+/// One group of bars, or one stack.
+struct Group<'a> {
+    key: &'a str,
+    row: &'a [Option<f64>],
+    /// Its name, in lines.
+    name: Vec<String>,
+    /// The texts behind its bars.
+    values: Vec<String>,
+    /// Pixels that it takes along the groups.
+    room: f64,
+}
+
+fn groups<'a>(chart: &'a Chart, bars: &'a Bars, thickness: f64) -> Vec<Group<'a>> {
+    let group = |(key, row): &'a (String, Vec<Option<f64>>)| {
+        let lines = font::wrap(chart.text(key), theme::BODY, false, NAME_ROOM);
+        let name: Vec<String> = lines
+            .iter()
+            .map(|line| font::cut(line, theme::BODY, NAME_ROOM))
+            .collect();
+        let height = (thickness * bars_in_a_group(bars) as f64).max(name.len() as f64 * NAME_LINE);
+        let values = value_texts(bars, row, key);
+        Group {
+            key,
+            row,
+            name,
+            values,
+            room: height + GROUP_GAP,
+        }
+    };
+    bars.groups.iter().map(group).collect()
+}
+
+fn widest<'a>(texts: impl Iterator<Item = &'a String>, size: f64) -> f64 {
+    texts.map(|text| font::width(text, size, false)).fold(0.0, f64::max)
 }
 
 fn value_axis(chart: &Chart, bars: &Bars) -> Axis {
@@ -159,282 +187,95 @@ fn bars_in_a_group(bars: &Bars) -> usize {
     if bars.stacked { 1 } else { bars.parts.len().max(1) }
 }
 
-/// Room for one group of an upright chart, before the ticks are known.
-fn upright_slot(bars: &Bars) -> f64 {
-    (theme::WIDTH - 2.0 * theme::MARGIN - 120.0) / bars.groups.len().max(1) as f64
-}
-
-fn upright_thickness(bars: &Bars) -> f64 {
-    (upright_slot(bars) * 0.72 / bars_in_a_group(bars) as f64).min(128.0)
-}
-
-/// Whether every name fits below its group in two lines and every value above its bar.
-fn stands_upright(chart: &Chart, bars: &Bars) -> bool {
-    let slot = upright_slot(bars);
-    let room = if bars_in_a_group(bars) == 1 {
-        slot
-    } else {
-        upright_thickness(bars)
-    };
-    bars.groups.iter().all(|(key, row)| {
-        let name = font::wrap(chart.text(key), theme::BODY, false, slot - 20.0);
-        let fits = |line: &String| font::width(line, theme::BODY, false) <= slot - 20.0;
-        let value_fits = |value: &String| font::width(value, theme::SMALL, false) <= room - 8.0;
-        name.len() <= 2 && name.iter().all(fits) && value_texts(bars, row, key).iter().all(value_fits)
-    })
-}
-
-/// Where the groups stand. Positions along them are pixels from the first.
-struct Layout {
-    is_upright: bool,
-    frame: Frame,
-    /// Room of each group.
-    slots: Vec<f64>,
-    thickness: f64,
-    /// Lines of each group's name.
-    names: Vec<Vec<String>>,
-    /// Room between upright bars and their names, for the values of bars that hang.
-    hanging: f64,
-}
-
-impl Layout {
-    fn upright(chart: &Chart, bars: &Bars, axis: &Axis, top: f64) -> Self {
-        let frame = Frame {
-            left: theme::MARGIN + axis.widest_tick() + 20.0,
-            top: top + 28.0,
-            right: theme::WIDTH - theme::MARGIN,
-            bottom: top + 28.0 + HEIGHT,
-        };
-        let slot = (frame.right - frame.left) / bars.groups.len().max(1) as f64;
-        let wrapped = |key: &str| font::wrap(chart.text(key), theme::BODY, false, slot - 20.0);
-        let hangs = bars
-            .groups
-            .iter()
-            .flat_map(|(_, row)| row)
-            .flatten()
-            .any(|value| *value < 0.0);
-        Self {
-            is_upright: true,
-            frame,
-            slots: vec![slot; bars.groups.len()],
-            thickness: upright_thickness(bars).min(slot * 0.8),
-            names: bars.groups.iter().map(|(key, _)| wrapped(key)).collect(),
-            hanging: if hangs { 24.0 } else { 0.0 },
-        }
-    }
-
-    fn lying(chart: &Chart, bars: &Bars, top: f64) -> Self {
-        let wrapped = |key: &str| {
-            let lines = font::wrap(chart.text(key), theme::BODY, false, NAME_ROOM);
-            lines
-                .iter()
-                .map(|line| font::cut(line, theme::BODY, NAME_ROOM))
-                .collect::<Vec<_>>()
-        };
-        let names: Vec<Vec<String>> = bars.groups.iter().map(|(key, _)| wrapped(key)).collect();
-        let widest = |texts: Vec<String>, size| {
-            texts
-                .iter()
-                .map(|text| font::width(text, size, false))
-                .fold(0.0, f64::max)
-        };
-        let values = bars
-            .groups
-            .iter()
-            .flat_map(|(key, row)| value_texts(bars, row, key))
-            .collect();
-        let thickness = if bars_in_a_group(bars) > 1 { 32.0 } else { 40.0 };
-        let slot =
-            |lines: &Vec<String>| (thickness * bars_in_a_group(bars) as f64).max(lines.len() as f64 * 30.0) + GROUP_GAP;
-        let slots: Vec<f64> = names.iter().map(slot).collect();
-        let frame = Frame {
-            left: theme::MARGIN + widest(names.concat(), theme::BODY) + 20.0,
-            top,
-            right: theme::WIDTH - theme::MARGIN - widest(values, theme::SMALL) - 2.0 * VALUE_GAP,
-            bottom: top + slots.iter().sum::<f64>(),
-        };
-        Self {
-            is_upright: false,
-            frame,
-            slots,
-            thickness,
-            names,
-            hanging: 0.0,
-        }
-    }
-
-    /// Room that the names of groups take below the frame, above the name of the axis. Ticks take that room where bars lie.
-    fn names_below(&self) -> f64 {
-        let lines = self.names.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        if self.is_upright {
-            self.hanging + (lines as f64 - 1.0) * theme::LINE
-        } else {
-            0.0
-        }
-    }
-
-    /// Middle of a group, along the groups.
-    fn middle(&self, index: usize) -> f64 {
-        self.slots[..index].iter().sum::<f64>() + self.slots[index] / 2.0
-    }
-}
-
 /// A plot of bars that is being drawn. `along` is a position along the groups, `value` one on the axis of values.
 struct Canvas<'c, 'a> {
     bars: &'c Bars,
     sheet: &'c Sheet<'a>,
     plot: Plot<'a>,
     axis: &'c Axis,
-    layout: &'c Layout,
+    thickness: f64,
 }
 
 impl Canvas<'_, '_> {
     fn pixel(&self, along: f64, value: f64) -> (f64, f64) {
         let value = value.max(self.axis.low).min(self.axis.high);
-        let point = if self.layout.is_upright {
-            (along, value)
-        } else {
-            (value, along)
-        };
-        let (x, y) = self.plot.backend_coord(&point);
+        let (x, y) = self.plot.backend_coord(&(value, along));
         (f64::from(x), f64::from(y))
     }
 
-    /// The value on which bars stand.
+    /// The value at which bars begin.
     fn zero(&self) -> f64 {
         if self.axis.log { self.axis.low } else { 0.0 }
     }
 
-    /// Draws something across all groups at a value.
-    fn across<R>(&self, value: f64, draw: impl FnOnce((f64, f64), (f64, f64)) -> R) -> R {
-        let at = self.pixel(0.0, value);
-        let Frame {
-            left,
-            top,
-            right,
-            bottom,
-        } = self.layout.frame;
-        if self.layout.is_upright {
-            draw((left, at.1), (right, at.1))
-        } else {
-            draw((at.0, top), (at.0, bottom))
-        }
-    }
-
-    fn name(&self, index: usize) -> anyhow::Result<()> {
-        let Layout {
-            frame, names, hanging, ..
-        } = self.layout;
-        let at = self.pixel(self.layout.middle(index), self.zero());
-        let lines = &names[index];
-        for (line_index, line) in lines.iter().enumerate() {
-            let line_index = line_index as f64;
-            let (at, anchor) = if self.layout.is_upright {
-                (
-                    (at.0, frame.bottom + hanging + 38.0 + line_index * theme::LINE),
-                    HPos::Center,
-                )
-            } else {
-                let first = at.1 + 9.0 - (lines.len() as f64 - 1.0) * 15.0;
-                ((frame.left - 18.0, first + line_index * 30.0), HPos::Right)
-            };
-            self.sheet.text(&text(at, line, theme::BODY, anchor, theme::INK))?;
+    fn name(&self, frame: Frame, middle: f64, lines: &[String]) -> anyhow::Result<()> {
+        let first = frame.top + middle + 9.0 - (lines.len() as f64 - 1.0) * NAME_LINE / 2.0;
+        for (index, line) in lines.iter().enumerate() {
+            let at = (frame.left - 18.0, first + index as f64 * NAME_LINE);
+            self.sheet.text(&text(at, line, theme::BODY, HPos::Right, theme::INK))?;
         }
         Ok(())
     }
 
-    /// Draws a bar between two values; returns its length in pixels.
-    fn bar(&self, (from, to): (f64, f64), (low, high): (f64, f64), color: RGBColor) -> anyhow::Result<f64> {
-        let (start, mut end) = (self.pixel(from, low), self.pixel(to, high));
-        let length = if self.layout.is_upright {
-            start.1 - end.1
-        } else {
-            end.0 - start.0
-        }
-        .abs();
+    /// Draws a bar from one value to another; returns where it begins and ends.
+    fn bar(&self, (top, bottom): (f64, f64), from: f64, to: f64, color: RGBColor) -> anyhow::Result<(f64, f64)> {
+        let ((start, top), (mut end, bottom)) = (self.pixel(top, from), self.pixel(bottom, to));
         // A value that is not zero shows at least as a line.
-        if length < 2.0 {
-            end = if self.layout.is_upright {
-                (end.0, start.1 - 2.0)
-            } else {
-                (start.0 + 2.0, end.1)
-            };
+        if (end - start).abs() < 2.0 {
+            end = start + 2.0;
         }
-        self.sheet.rect(start, end, color)?;
-        Ok(length)
+        self.sheet.rect((start, top), (end, bottom), color)?;
+        Ok((start, end))
     }
 
-    /// The text of a bar's value, at the end of the bar.
+    /// The text of a bar's value, behind the bar.
     fn value(&self, along: f64, value: f64, words: &str) -> Line {
         let (x, y) = self.pixel(along, value);
-        let zero = self.pixel(along, self.zero());
-        let (at, anchor) = match self.layout.is_upright {
-            true if y > zero.1 => ((x, y + 28.0), HPos::Center),
-            true => ((x, y - VALUE_GAP), HPos::Center),
-            false => ((x.max(zero.0) + VALUE_GAP, y + 8.0), HPos::Left),
-        };
-        text(at, words, theme::SMALL, anchor, theme::INK)
+        let at = (x.max(self.pixel(along, self.zero()).0) + VALUE_GAP, y + 8.0);
+        text(at, words, theme::SMALL, HPos::Left, theme::INK)
     }
 
     /// Draws the bars of a group side by side; returns the texts of their values.
-    fn beside(&self, index: usize, key: &str, row: &[Option<f64>]) -> anyhow::Result<Vec<Line>> {
-        let thickness = self.layout.thickness;
-        let first = self.layout.middle(index) - thickness * row.len() as f64 / 2.0;
-        let gap = if row.len() > 1 { 2.0 } else { 0.0 };
-        let mut values = Vec::new();
-        for (part, (value, words)) in row.iter().zip(value_texts(self.bars, row, key)).enumerate() {
-            let from = first + part as f64 * thickness;
-            // Plain bars share one colour, and the one that they are compared with is grey.
-            let is_baseline = self.bars.parts.len() == 1 && self.bars.baseline.as_deref() == Some(key);
+    fn beside(&self, middle: f64, group: &Group<'_>) -> anyhow::Result<Vec<Line>> {
+        let first = middle - self.thickness * group.row.len() as f64 / 2.0;
+        let gap = if group.row.len() > 1 { 2.0 } else { 0.0 };
+        // Plain bars share one colour, and the one that they are compared with is grey.
+        let is_baseline = self.bars.parts.len() == 1 && self.bars.baseline.as_deref() == Some(group.key);
+        let mut texts = Vec::new();
+        for (part, (value, words)) in group.row.iter().zip(&group.values).enumerate() {
+            let top = first + part as f64 * self.thickness;
             let color = if is_baseline {
                 theme::BASELINE
             } else {
                 theme::series(part)
             };
             if let Some(value) = value.filter(|value| *value != 0.0) {
-                self.bar((from + gap, from + thickness - gap), (self.zero(), value), color)?;
+                self.bar((top + gap, top + self.thickness - gap), self.zero(), value, color)?;
             }
-            values.push(self.value(from + thickness / 2.0, value.unwrap_or(self.zero()), &words));
+            texts.push(self.value(top + self.thickness / 2.0, value.unwrap_or(self.zero()), words));
         }
-        Ok(values)
+        Ok(texts)
     }
 
-    /// Draws a group as one bar made of parts, from zero outwards, positive and negative parts apart; returns the text of
-    /// its value.
-    fn stack(&self, index: usize, key: &str, row: &[Option<f64>]) -> anyhow::Result<Vec<Line>> {
-        let thickness = self.layout.thickness;
-        let middle = self.layout.middle(index);
+    /// Draws a group as one bar made of parts, positive and negative ones apart; returns the text of its value.
+    fn stack(&self, middle: f64, group: &Group<'_>) -> anyhow::Result<Vec<Line>> {
         let (mut up, mut down) = (0.0, 0.0);
-        for (part, value) in row.iter().enumerate() {
+        let edges = (middle - self.thickness / 2.0, middle + self.thickness / 2.0);
+        for (part, value) in group.row.iter().enumerate() {
             let Some(value) = *value else { continue };
             let end = if value < 0.0 { &mut down } else { &mut up };
             let from = *end;
             *end += value;
-            let to = *end;
-            let length = self.bar(
-                (middle - thickness / 2.0, middle + thickness / 2.0),
-                (from, to),
-                theme::series(part),
-            )?;
+            let color = theme::series(part);
+            let (left, right) = self.bar(edges, from, *end, color)?;
             // The value of a part stands inside it, where it fits.
             let words = short(value);
-            let (width, height) = if self.layout.is_upright {
-                (thickness, length)
-            } else {
-                (length, thickness)
-            };
-            if font::width(&words, theme::SMALL, false) + 12.0 <= width && height >= 28.0 {
-                let (from, to) = (self.pixel(middle, from), self.pixel(middle, to));
-                let at = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0 + 8.0);
-                self.sheet.text(&text(
-                    at,
-                    &words,
-                    theme::SMALL,
-                    HPos::Center,
-                    theme::ink_on(theme::series(part)),
-                ))?;
+            if font::width(&words, theme::SMALL, false) + 12.0 <= (right - left).abs() {
+                let at = ((left + right) / 2.0, self.pixel(middle, from).1 + 8.0);
+                let ink = theme::ink_on(color);
+                self.sheet.text(&text(at, &words, theme::SMALL, HPos::Center, ink))?;
             }
         }
-        Ok(vec![self.value(middle, up, &value_texts(self.bars, row, key)[0])])
+        Ok(vec![self.value(middle, up, &group.values[0])])
     }
 }

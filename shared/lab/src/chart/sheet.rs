@@ -225,9 +225,6 @@ impl<'a> Sheet<'a> {
             across.disable_y_mesh();
         }
         across.draw()?;
-        if num_x_labels == 0 {
-            return Ok(plot);
-        }
         let mut upward = plot.configure_mesh();
         upward
             .disable_y_axis()
