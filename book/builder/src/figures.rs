@@ -1,12 +1,11 @@
-//! `{{#figure}}`: an interactive figure is a recorded trace and two scripts that draw it. The page itself holds the recorded sentences, if the
-//! trace has some, or a line that names the trace; the scripts take its place.
+//! `{{#figure}}`: an interactive figure is its recorded steps as text, and two scripts that take the text's place.
 
 use serde::Deserialize;
 
 use crate::html::escape;
 use crate::workbook::Workbook;
 
-/// The part that every trace has. All other fields belong to the figure.
+/// What every trace has; the rest is the figure's own.
 #[derive(Deserialize)]
 pub struct Trace {
     schema: u32,
@@ -17,8 +16,7 @@ pub struct Trace {
 
 #[derive(Deserialize)]
 struct Step {
-    /// The sentence of the step, in traces that hold sentences. Other figures make theirs in the script.
-    text: Option<String>,
+    text: String,
 }
 
 /// Reads and checks `book/figures/NAME.json`.
@@ -45,24 +43,16 @@ pub fn trace(book: &Workbook, name: &str) -> Result<(Trace, String), String> {
 pub fn figure(book: &Workbook, name: &str, title: &str, to_root: &str) -> Result<String, String> {
     let (trace, _) = trace(book, name)?;
     book.text(&format!("book/figures/{name}.js"))?;
-    let sentences: String = trace
+    let steps: String = trace
         .steps
         .iter()
-        .filter_map(|step| step.text.as_deref())
-        .map(|text| format!("<li>{}</li>", escape(text)))
+        .map(|step| format!("<li>{}</li>", escape(&step.text)))
         .collect();
-    let source = escape(&trace.source);
-    let recorded = match sentences.is_empty() {
-        true => format!(
-            "<p>This figure needs scripts. It plays {} recorded steps (<code>{source}</code>).</p>",
-            trace.steps.len()
-        ),
-        false => format!("<p>The recorded steps (<code>{source}</code>):</p><ol>{sentences}</ol>"),
-    };
     Ok(format!(
         "<figure class=\"interactive\" id=\"figure-{name}\" data-figure=\"{name}\" aria-label=\"Interactive figure: {title}\">\
-         <figcaption>{title}</figcaption><div class=\"figure-recorded\">{recorded}</div></figure>\n\
+         <figcaption>{title}</figcaption><div class=\"figure-recorded\"><p>The recorded steps (<code>{source}</code>):</p><ol>{steps}</ol></div></figure>\n\
          <script defer src=\"{to_root}figures/{name}.trace.js\"></script><script defer src=\"{to_root}figures/{name}.js\"></script>\n",
         title = escape(title),
+        source = escape(&trace.source),
     ))
 }

@@ -81,6 +81,7 @@ mod tests {
             cargo: Program::new("cargo"),
             python: Program::new("python3"),
             rustc: Program::new("rustc"),
+            limit: std::time::Duration::from_secs(30),
         };
         let command = builder(&course);
         assert_eq!(

@@ -1,10 +1,8 @@
-//! The exercises of a lesson, from its `course.toml`.
+//! The exercises and predictions of a lesson, from its `course.toml`.
 //!
-//! Reading is strict about what every command needs (an id, a kind, a title, a function or a question) and says where a key
-//! is missing, by file and line. What only makes an exercise a good one (three hints, minutes, named wrong ideas) is
-//! the business of [`crate::verify`], so that a lesson can be used while it is written.
-
-use std::path::PathBuf;
+//! Reading is strict about what every command needs (an id, a kind, a title, a function or a question), and an error names file
+//! and line. What only makes an exercise a good one (three hints, minutes, wrong ideas with their faults) is checked by
+//! [`crate::verify`], so that a lesson can be used while it is being written.
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -40,21 +38,88 @@ impl Kind {
     }
 }
 
-/// A wrong idea that has a test of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A wrong idea, and how the tests of its exercise tell it from an ordinary bug.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Idea {
-    /// Short name: "Neighbours are paired".
+    /// The idea as a statement: "Neighbours are paired".
     pub name: String,
-    /// The test of the exercise's group that fails for it.
-    #[serde(default)]
-    pub test: String,
-    /// Why one thinks so, why it is wrong, and what to look at.
-    #[serde(default)]
+    /// Why it is wrong, and what to look at.
     pub says: String,
+    /// Tests of the group that all fail for it.
+    pub fails: Vec<String>,
+    /// Tests of the group that all pass for it.
+    pub passes: Vec<String>,
+    /// Text that the message of the first failing test contains; empty when any message will do.
+    pub message: String,
+    /// The form of earlier lessons: one test that fails, and nothing about the others.
+    test: String,
+    /// How [`crate::verify`] plants the idea.
+    #[serde(flatten)]
+    pub fault: Fault,
 }
 
-/// One exercise, in the form that commands use.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+impl Idea {
+    /// Whether it is written in the earlier form, which has no fault to plant.
+    pub fn is_old(&self) -> bool {
+        !self.test.is_empty()
+    }
+}
+
+/// An ordinary bug, which is none of the exercise's wrong ideas.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Other {
+    /// What is wrong, for an author.
+    pub what: String,
+    /// How [`crate::verify`] plants it.
+    #[serde(flatten)]
+    pub fault: Fault,
+}
+
+/// A fault to plant in the reference's body: replacements in it, or another body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Fault {
+    #[serde(rename = "fault")]
+    replacements: Vec<Replacement>,
+    body: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Replacement {
+    find: String,
+    replace: String,
+}
+
+impl Fault {
+    /// Whether there is nothing to plant.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The reference's `body` with the fault in it.
+    ///
+    /// # Errors
+    /// When a text to replace does not stand in the body exactly once; the error says which.
+    pub fn planted(&self, body: &str) -> Result<String, String> {
+        if !self.body.is_empty() {
+            return Ok(self.body.clone());
+        }
+        let mut body = body.to_owned();
+        for Replacement { find, replace } in &self.replacements {
+            match body.matches(find.as_str()).count() {
+                1 => body = body.replacen(find.as_str(), replace, 1),
+                n => return Err(format!("expected {find:?} once in the body, found it {n} times")),
+            }
+        }
+        Ok(body)
+    }
+}
+
+/// One exercise.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
 pub struct Exercise {
     /// `05.1`; never used again for another one.
     pub id: String,
@@ -71,21 +136,24 @@ pub struct Exercise {
     /// 1 to 3.
     pub difficulty: u32,
     /// Whether every reader should do it.
+    #[serde(default = "yes")]
     pub core: bool,
     /// What the reader knows after the pass, in a sentence.
     pub learned: String,
-    /// The place in the book: file and anchor.
+    /// The place in the book's source: file and anchor.
     pub page: String,
     /// Three hints, the last almost the answer.
     pub hints: Vec<String>,
-    /// Wrong ideas with a test each.
+    /// Wrong ideas that its tests can tell.
     pub ideas: Vec<Idea>,
+    /// Ordinary bugs, for which no idea may be named.
+    pub others: Vec<Other>,
     /// Predict: what is asked.
     pub question: String,
     /// Predict: what can be answered.
     pub options: Vec<String>,
     /// Predict: index of the right option.
-    pub answer: usize,
+    pub answer: Option<usize>,
     /// Predict: why the right answer is right.
     pub because: String,
     /// Predict: one text for each option, empty for the right one.
@@ -93,6 +161,10 @@ pub struct Exercise {
     /// Line of its table in `course.toml`.
     #[serde(skip)]
     pub line: usize,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Exercise {
@@ -128,197 +200,60 @@ impl Exercise {
         self.kind != Kind::Predict
     }
 
+    /// The text of the right option of a predict exercise.
+    pub fn right_option(&self) -> &str {
+        self.answer.map_or("", |answer| &self.options[answer])
+    }
+
+    /// Its place in the built book: `target/book/05-generation.html#05-1`, which `cargo course book` makes.
+    pub fn built_page(&self) -> String {
+        self.page
+            .replacen("book/src/", "target/book/", 1)
+            .replacen(".md", ".html", 1)
+    }
+
     /// The command that checks it.
     pub fn command(&self) -> String {
         format!("cargo course check {}", self.id)
     }
-}
 
-/// The exercises of a lesson (`05`), in the order of its story.
-///
-/// # Errors
-/// When `course.toml` is missing or wrong; the text names the line.
-pub fn all(course: &Course, number: &str) -> Result<Vec<Exercise>, CourseError> {
-    let (folder, path) = place(course, number)?;
-    let text = std::fs::read_to_string(&path).map_err(CourseError::io(
-        &path,
-        "each lesson has a course.toml; restore it with git",
-    ))?;
-    parse(&text, number, &lessons::number_and_name(&folder), &course.shown(&path))
-}
-
-/// The exercise with this id, `05.1` or `5.1`.
-///
-/// # Errors
-/// When there is no such lesson or exercise; the text lists what there is.
-pub fn find(course: &Course, id: &str) -> Result<Exercise, CourseError> {
-    let asked = id.trim();
-    let (lesson, index) = asked.split_once('.').unwrap_or((asked, ""));
-    let number = lessons::find(course, lesson)?;
-    let found = all(course, &number)?;
-    let id = format!("{number}.{index}");
-    if let Some(exercise) = found.iter().find(|exercise| exercise.id == id) {
-        return Ok(exercise.clone());
-    }
-    let known: Vec<String> = found.into_iter().map(|exercise| exercise.id).collect();
-    Err(CourseError::NoExercise {
-        asked: asked.to_owned(),
-        lesson: number,
-        known: known.join(", "),
-    })
-}
-
-/// The lesson's folder and its `course.toml`.
-fn place(course: &Course, number: &str) -> Result<(PathBuf, PathBuf), CourseError> {
-    let folder = lessons::folder(course, number)?;
-    let path = folder.join("course.toml");
-    Ok((folder, path))
-}
-
-/// The part of the file that this module reads.
-#[derive(Deserialize)]
-struct File {
-    #[serde(default)]
-    exercises: Vec<Spanned<Raw>>,
-}
-
-/// A table as it is written.
-#[derive(Deserialize)]
-struct Raw {
-    id: Spanned<String>,
-    #[serde(default)]
-    kind: Kind,
-    title: Spanned<String>,
-    #[serde(default)]
-    function: Option<Spanned<String>>,
-    #[serde(default)]
-    group: String,
-    #[serde(default)]
-    minutes: u32,
-    #[serde(default)]
-    difficulty: u32,
-    #[serde(default = "yes")]
-    core: bool,
-    #[serde(default)]
-    learned: String,
-    #[serde(default)]
-    page: String,
-    #[serde(default)]
-    hints: Vec<String>,
-    #[serde(default)]
-    ideas: Vec<Idea>,
-    #[serde(default)]
-    question: String,
-    #[serde(default)]
-    options: Vec<String>,
-    answer: Option<Spanned<usize>>,
-    #[serde(default)]
-    because: String,
-    #[serde(default)]
-    answers: Vec<String>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// Reads the exercises out of the text of a `course.toml`.
-///
-/// # Errors
-/// The first thing that is wrong, with its line.
-pub fn parse(text: &str, number: &str, folder: &str, shown: &str) -> Result<Vec<Exercise>, CourseError> {
-    let line_at = |byte: usize| text[..byte.min(text.len())].matches('\n').count() + 1;
-    let wrong = |byte: usize, problem: String| CourseError::CourseToml {
-        path: format!("{shown}:{}", line_at(byte)),
-        problem,
-    };
-    let file: File = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        wrong(at, error.message().replace('\n', ", "))
-    })?;
-    let mut found: Vec<Exercise> = Vec::new();
-    for raw in file.exercises {
-        let table = raw.span().start;
-        let raw = raw.into_inner();
-        let at_id = raw.id.span().start;
-        let id = raw.id.into_inner();
-        let index = id.strip_prefix(number).and_then(|id| id.strip_prefix('.'));
+    /// What is wrong with it; `known` are the exercises before it.
+    fn problem(&self, number: &str, known: &[Self]) -> Option<String> {
         let is_number =
             |text: &str| !text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
-        let Some(index) = index.filter(|index| is_number(index)) else {
-            return Err(wrong(at_id, format!("expected an id like {number}.1, found {id:?}")));
-        };
-        if found.iter().any(|known| known.id == id) {
-            return Err(wrong(at_id, format!("the id {id} stands here twice")));
-        }
-        let at_title = raw.title.span().start;
-        let title = raw.title.into_inner();
-        if title.trim().is_empty() || title.contains(['"', '\\', '{', '}', '\n']) {
-            return Err(wrong(
-                at_title,
-                format!("{id}: expected a title of one line without quotes, braces or backslashes, found {title:?}"),
-            ));
-        }
-        let function = match (raw.kind, raw.function) {
-            (Kind::Predict, None) => String::new(),
-            (Kind::Predict, Some(function)) => {
-                return Err(wrong(
-                    function.span().start,
-                    format!("{id}: a predict exercise has a question and no function"),
-                ));
-            }
-            (_, None) => {
-                return Err(wrong(
-                    table,
-                    format!("{id}: `function` is missing, like \"kernels::rms_norm\""),
-                ));
-            }
-            (_, Some(function)) => {
-                let at = function.span().start;
-                let function = function.into_inner();
-                if !is_path(&function) {
-                    return Err(wrong(
-                        at,
-                        format!(
-                            "{id}: expected the module path and the function, like \"kernels::rms_norm\", found {function:?}"
-                        ),
-                    ));
+        let index = self.id.strip_prefix(number).and_then(|id| id.strip_prefix('.'));
+        let (id, title, function) = (&self.id, &self.title, &self.function);
+        Some(if !index.is_some_and(is_number) {
+            format!("expected an id like {number}.1, found {id:?}")
+        } else if known.iter().any(|known| known.id == *id) {
+            format!("the id {id} stands here twice")
+        } else if title.trim().is_empty() || title.contains(['"', '\\', '{', '}', '\n']) {
+            format!("{id}: expected a title of one line without quotes, braces or backslashes, found {title:?}")
+        } else if self.kind == Kind::Predict {
+            if !function.is_empty() {
+                format!("{id}: a predict exercise has a question and no function")
+            } else if self.question.is_empty() {
+                format!("{id}: a predict exercise has a `question`")
+            } else if self.options.len() < 2 {
+                format!("{id}: expected at least two `options`, found {}", self.options.len())
+            } else {
+                match self.answer {
+                    None => format!("{id}: `answer` is missing: the index of the right option, from 0"),
+                    Some(answer) if answer >= self.options.len() => format!(
+                        "{id}: expected an `answer` below {}, the number of options, found {answer}",
+                        self.options.len()
+                    ),
+                    Some(_) => return None,
                 }
-                function
             }
-        };
-        if let (Kind::Predict, Some(problem)) = (
-            raw.kind,
-            question_problem(&raw.question, &raw.options, raw.answer.as_ref()),
-        ) {
-            return Err(wrong(table, format!("{id}: {problem}")));
-        }
-        let page = match raw.page.as_str() {
-            "" => format!("book/src/{folder}.md#{number}-{index}"),
-            page => page.to_owned(),
-        };
-        found.push(Exercise {
-            kind: raw.kind,
-            title,
-            function,
-            group: raw.group,
-            minutes: raw.minutes,
-            difficulty: raw.difficulty,
-            core: raw.core,
-            learned: raw.learned,
-            page,
-            hints: raw.hints,
-            ideas: raw.ideas,
-            question: raw.question,
-            options: raw.options,
-            answer: raw.answer.map_or(0, Spanned::into_inner),
-            because: raw.because,
-            answers: raw.answers,
-            line: line_at(at_id),
-            id,
-        });
+        } else if function.is_empty() {
+            format!("{id}: `function` is missing, like \"kernels::rms_norm\"")
+        } else if !is_path(function) {
+            format!("{id}: expected the module path and the function, like \"kernels::rms_norm\", found {function:?}")
+        } else {
+            return None;
+        })
     }
-    Ok(found)
 }
 
 /// At least one module and the function, all of them plain names.
@@ -331,23 +266,132 @@ fn is_path(function: &str) -> bool {
     names.len() >= 2 && names.iter().all(is_name)
 }
 
-/// What a question lacks.
-fn question_problem(question: &str, options: &[String], answer: Option<&Spanned<usize>>) -> Option<String> {
-    if question.is_empty() {
-        return Some("a predict exercise has a `question`".to_owned());
+/// A question that the lesson's story asks: one of several options, or a number.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Prediction {
+    /// Its name in the lesson.
+    pub id: String,
+    /// What is asked.
+    pub question: String,
+    /// What can be answered; empty where a number is asked for.
+    pub options: Vec<String>,
+    /// Index of the right option; `None` where the story measures it.
+    pub answer: Option<usize>,
+    /// Why the right answer is right.
+    pub because: String,
+    /// One text for each option; that of the right option is empty.
+    pub answers: Vec<String>,
+    /// The unit of a number.
+    pub unit: String,
+    /// Largest factor by which a number may be off.
+    pub within: f64,
+    /// Line of its table in `course.toml`.
+    #[serde(skip)]
+    pub line: usize,
+}
+
+/// What a `course.toml` holds for the reader to answer or to write.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tasks {
+    /// The exercises, in the order of the story.
+    pub exercises: Vec<Exercise>,
+    /// The questions of the story.
+    pub predictions: Vec<Prediction>,
+}
+
+/// The exercises of a lesson (`05`), in the order of its story.
+///
+/// # Errors
+/// When `course.toml` is missing or wrong; the text names the line.
+pub fn all(course: &Course, number: &str) -> Result<Vec<Exercise>, CourseError> {
+    Ok(tasks(course, number)?.exercises)
+}
+
+/// The exercises and the predictions of a lesson.
+///
+/// # Errors
+/// As [`all`].
+pub fn tasks(course: &Course, number: &str) -> Result<Tasks, CourseError> {
+    let folder = lessons::folder(course, number)?;
+    let path = folder.join("course.toml");
+    let action = "each lesson has a course.toml; restore it with git";
+    let text = std::fs::read_to_string(&path).map_err(CourseError::io(&path, action))?;
+    parse(&text, number, &lessons::number_and_name(&folder), &course.shown(&path))
+}
+
+/// The exercise with this id, `05.1` or `5.1`.
+///
+/// # Errors
+/// When there is no such lesson or exercise; the text lists what there is.
+pub fn find(course: &Course, id: &str) -> Result<Exercise, CourseError> {
+    let asked = id.trim();
+    let (lesson, index) = asked.split_once('.').unwrap_or((asked, ""));
+    let number = lessons::find(course, lesson)?;
+    let mut found = all(course, &number)?;
+    let id = format!("{number}.{index}");
+    match found.iter().position(|exercise| exercise.id == id) {
+        Some(at) => Ok(found.swap_remove(at)),
+        None => Err(CourseError::NoExercise {
+            asked: asked.to_owned(),
+            known: found
+                .into_iter()
+                .map(|exercise| exercise.id)
+                .collect::<Vec<_>>()
+                .join(", "),
+            lesson: number,
+        }),
     }
-    if options.len() < 2 {
-        return Some(format!("expected at least two `options`, found {}", options.len()));
+}
+
+/// The part of the file that this module reads.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct File {
+    exercises: Vec<Spanned<Exercise>>,
+    predictions: Vec<Spanned<Prediction>>,
+}
+
+/// Reads exercises and predictions out of the text of a `course.toml`. `folder` is the lesson's, `05-generation`; `shown` names the
+/// file in errors.
+///
+/// # Errors
+/// The first thing that is wrong, with the line of its table.
+pub fn parse(text: &str, number: &str, folder: &str, shown: &str) -> Result<Tasks, CourseError> {
+    let line_at = |byte: usize| text[..byte.min(text.len())].matches('\n').count() + 1;
+    let wrong = |line: usize, problem: String| CourseError::CourseToml {
+        path: format!("{shown}:{line}"),
+        problem,
+    };
+    let file: File = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        wrong(line_at(at), error.message().replace('\n', ", "))
+    })?;
+    let mut tasks = Tasks::default();
+    for table in file.exercises {
+        let line = line_at(table.span().start);
+        let mut exercise = table.into_inner();
+        if let Some(problem) = exercise.problem(number, &tasks.exercises) {
+            return Err(wrong(line, problem));
+        }
+        exercise.line = line;
+        if exercise.page.is_empty() {
+            exercise.page = format!("book/src/{folder}.md#{}", exercise.id.replace('.', "-"));
+        }
+        for idea in exercise.ideas.iter_mut().filter(|idea| idea.is_old()) {
+            idea.fails = vec![idea.test.clone()];
+        }
+        tasks.exercises.push(exercise);
     }
-    match answer {
-        None => Some("`answer` is missing: the index of the right option, from 0".to_owned()),
-        Some(answer) if *answer.get_ref() >= options.len() => Some(format!(
-            "expected an `answer` below {}, the number of options, found {}",
-            options.len(),
-            answer.get_ref()
-        )),
-        Some(_) => None,
+    for table in file.predictions {
+        let line = line_at(table.span().start);
+        tasks.predictions.push(Prediction {
+            line,
+            ..table.into_inner()
+        });
     }
+    Ok(tasks)
 }
 
 #[cfg(test)]
@@ -355,7 +399,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Exercise>, String> {
-        parse(text, "05", "05-generation", "lessons/05-generation/course.toml").map_err(|error| error.to_string())
+        let tasks = parse(text, "05", "05-generation", "lessons/05-generation/course.toml");
+        tasks.map(|tasks| tasks.exercises).map_err(|error| error.to_string())
     }
 
     #[track_caller]
@@ -376,7 +421,7 @@ mod tests {
             (exercise.modules(), exercise.function_name()),
             (vec!["kernels"], "rms_norm")
         );
-        assert_eq!(exercise.line, 2);
+        assert_eq!(exercise.line, 1);
     }
 
     #[test]
@@ -388,20 +433,20 @@ mod tests {
         );
         refused(
             &format!("{start}function = \"norm\"\n"),
-            "course.toml:6: 05.1: expected the module path",
+            "course.toml:3: 05.1: expected the module path",
         );
         refused(
             &start.replace("05.1", "06.1"),
-            "course.toml:4: expected an id like 05.1",
+            "course.toml:3: expected an id like 05.1",
         );
         refused(&start.replace("\"A\"", "A"), "course.toml:5: ");
         refused(
             &start.replace("\"A\"", "\"a {b}\""),
-            "course.toml:5: 05.1: expected a title",
+            "course.toml:3: 05.1: expected a title",
         );
         let whole = format!("{start}function = \"a::b\"\n");
         let twice = whole.clone() + &whole["lesson = \"05\"\n\n".len()..];
-        refused(&twice, "course.toml:8: the id 05.1 stands here twice");
+        refused(&twice, "course.toml:7: the id 05.1 stands here twice");
     }
 
     #[test]
@@ -413,7 +458,53 @@ mod tests {
         let options = format!("{asked}options = [\"64\", \"75\"]\n");
         refused(&options, "`answer` is missing");
         refused(&format!("{options}answer = 2\n"), "an `answer` below 2");
-        assert_eq!(read(&format!("{options}answer = 1\n")).unwrap()[0].answer, 1);
+        assert_eq!(read(&format!("{options}answer = 1\n")).unwrap()[0].right_option(), "75");
         refused(&format!("{options}answer = 1\nfunction = \"a::b\"\n"), "no function");
+    }
+
+    /// Both ways to plant a fault, and the form of earlier lessons.
+    #[test]
+    fn an_idea_has_tests_a_message_and_a_fault() {
+        let text = r#"
+[[exercises]]
+id = "05.1"
+title = "Sum"
+function = "a::b"
+[[exercises.ideas]]
+name = "Old"
+test = "first"
+[[exercises.ideas]]
+name = "New"
+fails = ["first"]
+passes = ["second"]
+message = "more than"
+fault = [{ find = "x + 1", replace = "x" }]
+[[exercises.others]]
+what = "nothing is done"
+body = "0"
+[[predictions]]
+id = "rows"
+question = "How many?"
+unit = "rows"
+within = 1.1
+"#;
+        let tasks = parse(text, "05", "05-x", "course.toml").unwrap();
+        let exercise = &tasks.exercises[0];
+        let [old, new] = exercise.ideas.as_slice() else {
+            panic!("{exercise:?}")
+        };
+        assert!(old.is_old() && old.fault.is_empty() && !new.is_old());
+        assert_eq!(
+            (&old.fails, &new.passes),
+            (&vec!["first".to_owned()], &vec!["second".to_owned()])
+        );
+        assert_eq!(new.fault.planted("let x = x + 1;"), Ok("let x = x;".to_owned()));
+        let error = new.fault.planted("x + 1, x + 1").unwrap_err();
+        assert_eq!(error, "expected \"x + 1\" once in the body, found it 2 times");
+        assert_eq!(exercise.others[0].fault.planted("1"), Ok("0".to_owned()));
+        assert_eq!(
+            (tasks.predictions[0].unit.as_str(), tasks.predictions[0].line),
+            ("rows", 18)
+        );
     }
 }

@@ -22,7 +22,9 @@ pub fn next(course: &Course, id: &str, page: &Page) -> Result<String, CourseErro
         });
     }
     let before = State::update(course, |state| {
-        let shown = &mut state.exercise(&exercise.id).hints;
+        let progress = state.exercise(&exercise.id);
+        progress.begin();
+        let shown = &mut progress.hints;
         let before = *shown as usize;
         *shown = (before + 1).min(steps) as u32;
         before

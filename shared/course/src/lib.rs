@@ -11,6 +11,7 @@
 pub mod book;
 pub mod charts;
 pub mod check;
+pub mod child;
 pub mod claims;
 pub mod cli;
 pub mod clock;

@@ -5,6 +5,7 @@ use std::process::{ExitCode, ExitStatus};
 
 use clap::FromArgMatches;
 use course::check::{self, Selection};
+use course::child;
 use course::cli::{self, Args, Command, DataCommand};
 use course::data::get::Got;
 use course::error::CourseError;
@@ -12,16 +13,18 @@ use course::exercise::{self, Kind};
 use course::list::progress::{Counts, current_lesson};
 use course::page::Page;
 use course::results::Origin;
-use course::state::State;
+use course::state::{State, Status};
 use course::tools::Course;
 use course::{book, charts, claims, data, diff, doctor, faults, hint, lessons, list, pack, predict, report};
 use course::{reset, run, skip, solution, start, verify, watch};
 use lab::outln;
 use lab::term::{self, Tone};
+use serde::Serialize;
 
 type Outcome = Result<ExitCode, CourseError>;
 
 fn main() -> ExitCode {
+    child::end_with_us(false);
     let args = Args::from_arg_matches(&cli::command().get_matches());
     let args = args.unwrap_or_else(|error| error.exit());
     match dispatch(&Course::from_env(), args.command) {
@@ -58,19 +61,16 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
             Ok(ExitCode::SUCCESS)
         }
         Command::Hint { exercise } => say(hint::next(course, &exercise, page)?),
-        Command::Answer { exercise, option } => say(predict::answer(course, &exercise, &option, page)?),
+        Command::Answer { exercise, option } => say(predict::answer(course, &exercise, option.as_deref(), page)?),
         Command::Solution { exercise, give_up } => say(solution::show(course, &exercise, give_up, page)?),
         Command::Diff { exercise, give_up } => say(diff::show(course, &exercise, give_up, page)?),
         Command::Skip { exercise, undo } => say(skip::skip(course, &exercise, undo, page)?),
         Command::Reset { what } => say(reset::reset(course, &what, page)?),
         Command::Report { folders, json } => {
             let learners = report::collect(course, &folders)?;
-            if json {
-                print_json(&serde_json::json!({ "schema": 1, "learners": learners }));
-            } else {
-                term::print(&report::csv(&learners));
-            }
-            Ok(ExitCode::SUCCESS)
+            let value = serde_json::json!({ "schema": 1, "learners": learners });
+            show(json, &value, || report::csv(&learners));
+            status(true)
         }
         Command::Pack { out, folder } => make_pack(course, out, folder, page),
         Command::Verify { lessons, json } => show_verify(course, &lessons, json, page),
@@ -104,19 +104,15 @@ fn show_list(course: &Course, json: bool, page: &Page) -> Outcome {
         let exercises = exercise::all(course, number).unwrap_or_default();
         Counts::of(&exercises, &state)
     };
-    let whole = lessons.iter().all(Result::is_ok);
-    if json {
-        let good: Vec<_> = lessons.iter().flatten().collect();
-        let done: Vec<_> = good.iter().map(|lesson| counts(&lesson.number)).collect();
-        let errors = lessons.iter().filter_map(|lesson| lesson.as_ref().err());
-        let errors: Vec<String> = errors.map(ToString::to_string).collect();
-        print_json(&serde_json::json!({
-            "schema": 1, "lessons": good, "exercises": done, "errors": errors,
-        }));
-    } else {
-        term::print(&list::render(&lessons, &counts, page));
-    }
-    status(whole)
+    let good: Vec<_> = lessons.iter().flatten().collect();
+    let done: Vec<_> = good.iter().map(|lesson| counts(&lesson.number)).collect();
+    let errors: Vec<String> = lessons
+        .iter()
+        .filter_map(|lesson| Some(lesson.as_ref().err()?.to_string()))
+        .collect();
+    let value = serde_json::json!({ "schema": 1, "lessons": good, "exercises": done, "errors": errors });
+    show(json, &value, || list::render(&lessons, &counts, page));
+    status(errors.is_empty())
 }
 
 fn show_lesson(course: &Course, asked: &str, json: bool, page: &Page) -> Outcome {
@@ -124,53 +120,35 @@ fn show_lesson(course: &Course, asked: &str, json: bool, page: &Page) -> Outcome
     let lesson = lessons::one(course, &number)?;
     let exercises = exercise::all(course, &number)?;
     let state = State::load(course)?;
-    if json {
-        print_json(&list::details_json(&lesson, &exercises, &state));
-        return status(true);
-    }
-    say(list::details(&lesson, &exercises, &state, page))
+    let value = list::details_json(&lesson, &exercises, &state);
+    show(json, &value, || list::details(&lesson, &exercises, &state, page));
+    status(true)
 }
 
 fn show_claims(course: &Course, json: bool, latest: bool, page: &Page) -> Outcome {
     let origin = if latest { Origin::Latest } else { Origin::Recorded };
     let rows = claims::collect(course, origin)?;
-    if json {
-        print_json(&serde_json::json!({ "schema": 1, "origin": origin.word(), "claims": rows }));
-        return status(true);
-    }
-    say(claims::render(&rows, origin, page))
+    let value = serde_json::json!({ "schema": 1, "origin": origin.word(), "claims": rows });
+    show(json, &value, || claims::render(&rows, origin, page));
+    status(true)
 }
 
 fn show_check(course: &Course, what: Option<String>, json: bool, page: &Page) -> Outcome {
-    let selection = match what {
+    let (lesson, ids) = match what {
         Some(asked) if asked.contains('.') => {
             let exercise = exercise::find(course, &asked)?;
             if exercise.kind == Kind::Predict && !json {
                 predict::ask(course, &exercise, page)?;
-                let answer = State::load(course)?.progress(&exercise.id).answer;
-                return status(answer.is_some_and(|answer| answer.latest_right));
+                return status(State::load(course)?.progress(&exercise.id).status == Status::Passed);
             }
-            Selection {
-                lesson: exercise.lesson().to_owned(),
-                ids: vec![exercise.id],
-            }
+            (exercise.lesson().to_owned(), vec![exercise.id])
         }
-        Some(asked) => Selection {
-            lesson: lessons::find(course, &asked)?,
-            ids: Vec::new(),
-        },
-        None => Selection {
-            lesson: current_lesson(course)?,
-            ids: Vec::new(),
-        },
+        Some(asked) => (lessons::find(course, &asked)?, Vec::new()),
+        None => (current_lesson(course)?, Vec::new()),
     };
     let before = State::load(course)?;
-    let report = check::check(course, &selection)?;
-    if json {
-        print_json(&serde_json::to_value(&report).expect("a report has no keys that are not text"));
-    } else {
-        term::print(&check::render::render(&report, &before, page));
-    }
+    let report = check::check(course, &Selection { lesson, ids })?;
+    show(json, &report, || check::render::render(&report, &before, page));
     status(report.is_passed())
 }
 
@@ -181,39 +159,27 @@ fn make_pack(course: &Course, out: Option<PathBuf>, folder: bool, page: &Page) -
 }
 
 fn numbers(course: &Course, asked: &[String]) -> Result<Vec<String>, CourseError> {
-    let numbers = asked.iter().map(|asked| lessons::find(course, asked));
-    numbers.collect()
+    asked.iter().map(|asked| lessons::find(course, asked)).collect()
 }
 
 fn show_faults(course: &Course, asked: &[String], json: bool, page: &Page) -> Outcome {
     let outcome = faults::faults(course, &numbers(course, asked)?)?;
-    if json {
-        print_json(&serde_json::to_value(&outcome).expect("an outcome has keys that are text"));
-    } else {
-        term::print(&faults::render(&outcome, page));
-    }
+    show(json, &outcome, || faults::render(&outcome, page));
     status(outcome.is_good())
 }
 
 fn show_verify(course: &Course, asked: &[String], json: bool, page: &Page) -> Outcome {
     let outcome = verify::verify(course, &numbers(course, asked)?)?;
-    if json {
-        print_json(&serde_json::to_value(&outcome).expect("an outcome has keys that are text"));
-    } else {
-        term::print(&verify::render(&outcome, page));
-    }
+    show(json, &outcome, || verify::render(&outcome, page));
     status(outcome.is_good())
 }
 
 fn show_doctor(course: &Course, json: bool, page: &Page) -> Outcome {
     let checks = doctor::examine(course);
-    let sick = doctor::is_sick(&checks);
-    if json {
-        print_json(&serde_json::json!({ "schema": 1, "ok": !sick, "checks": checks }));
-    } else {
-        term::print(&doctor::render(&checks, page));
-    }
-    status(!sick)
+    let is_well = !doctor::is_sick(&checks);
+    let value = serde_json::json!({ "schema": 1, "ok": is_well, "checks": checks });
+    show(json, &value, || doctor::render(&checks, page));
+    status(is_well)
 }
 
 fn show_data(course: &Course, command: DataCommand, page: &Page) -> Outcome {
@@ -257,7 +223,12 @@ fn show_data(course: &Course, command: DataCommand, page: &Page) -> Outcome {
     status(true)
 }
 
-fn print_json(value: &serde_json::Value) {
-    let text = serde_json::to_string_pretty(value);
-    outln!("{}", text.expect("a JSON value has no keys that are not text"));
+/// Prints the value as JSON, or the page.
+fn show(json: bool, value: &impl Serialize, page: impl FnOnce() -> String) {
+    if json {
+        let text = serde_json::to_string_pretty(value);
+        outln!("{}", text.expect("what is printed has no keys that are not text"));
+    } else {
+        term::print(&page());
+    }
 }

@@ -42,11 +42,11 @@ pub fn ask(course: &Course, exercise: &Exercise, page: &Page) -> Result<(), Cour
     }
 }
 
-/// `cargo course answer NN.k b`: stores the answer and says what is right or wrong about it.
+/// `cargo course answer NN.k b`: stores the answer and says what is right or wrong about it. Without an answer: the question.
 ///
 /// # Errors
 /// When there is no such exercise, it is not a question, or the answer is none of its options.
-pub fn answer(course: &Course, id: &str, typed: &str, page: &Page) -> Result<String, CourseError> {
+pub fn answer(course: &Course, id: &str, typed: Option<&str>, page: &Page) -> Result<String, CourseError> {
     let exercise = exercise::find(course, id)?;
     if exercise.kind != Kind::Predict {
         return Err(CourseError::NotNow {
@@ -54,6 +54,10 @@ pub fn answer(course: &Course, id: &str, typed: &str, page: &Page) -> Result<Str
             action: format!("write it, then `{}`", exercise.command()),
         });
     }
+    let Some(typed) = typed else {
+        let how = format!("Answer with: cargo course answer {} a", exercise.id);
+        return Ok(question(&exercise, page) + &page.text(&how));
+    };
     let Some(index) = option(typed, &exercise.options) else {
         return Err(CourseError::NotNow {
             problem: format!("{typed:?} is none of the options of {}", exercise.literal()),
@@ -64,7 +68,7 @@ pub fn answer(course: &Course, id: &str, typed: &str, page: &Page) -> Result<Str
 }
 
 fn store(course: &Course, exercise: &Exercise, index: usize, page: &Page) -> Result<String, CourseError> {
-    let right = index == exercise.answer;
+    let right = exercise.answer == Some(index);
     let times = State::update(course, |state| {
         let progress = state.exercise(&exercise.id);
         progress.answered(index, right);
@@ -86,7 +90,7 @@ pub fn question(exercise: &Exercise, page: &Page) -> String {
 fn verdict(exercise: &Exercise, index: usize, times: u32, page: &Page) -> String {
     let said = format!("{}) {}", letter(index), exercise.options[index]);
     let id = &exercise.id;
-    if index != exercise.answer {
+    if exercise.answer != Some(index) {
         let why = exercise.answers.get(index).map_or("", String::as_str);
         let mut out = page.paint(Tone::Bad, &page.text(&format!("{said} is not it.")));
         if !why.is_empty() {

@@ -51,7 +51,7 @@ fn reset_one(course: &Course, exercise: &Exercise, page: &Page) -> Result<String
     let file = twin.file_of(exercise)?;
     let backup = keep(course, &twin, &exercise.id, std::slice::from_ref(&file))?;
     if file.exists() {
-        let learner = source::read(&file)?;
+        let learner = source::read_exactly(&file)?;
         let shipped = source::shipped_file(&twin, exercise)?;
         let shown = course.shown(&file);
         let text =

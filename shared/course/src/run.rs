@@ -1,11 +1,14 @@
 //! `cargo course run NN …`: a lesson's story, on the learner's code once the lesson was started, and then the race: yours against
 //! the reference.
 
+use std::io::IsTerminal;
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use crate::check::build::Goal;
 use crate::check::examine::Examined;
 use crate::check::{self, Status};
+use crate::child;
 use crate::data::verify::no_cargo;
 use crate::error::CourseError;
 use crate::lessons;
@@ -15,16 +18,24 @@ use crate::state::State;
 use crate::tools::Course;
 use crate::twin::Twin;
 
+/// How long a story may take on the learner's code when it waits for no reader, and a race of both codes.
+const LIMIT: Duration = Duration::from_secs(600);
+
 /// Runs the lesson with the reader's terminal and arguments: the twin where there is one, unless `reference` is asked for.
 ///
 /// # Errors
-/// When there is no such lesson, no cargo, or the learner's code does not compile.
+/// When there is no such lesson, no cargo, or the learner's code does not compile or does not end.
 pub fn run(course: &Course, asked: &str, reference: bool, arguments: &[String]) -> Result<ExitStatus, CourseError> {
     let number = lessons::find(course, asked)?;
+    // `run 05 -- --no-pause`, as one writes it for cargo.
+    let arguments = match arguments {
+        [first, rest @ ..] if first == "--" => rest,
+        all => all,
+    };
     let twin = match Twin::open(course, &number) {
         Ok(twin) if !reference => twin,
         Err(CourseError::NotStarted { .. }) | Ok(_) => {
-            return finish(course, course.lesson(&number).args(arguments));
+            return finish(course, course.lesson(&number).args(arguments), None, "");
         }
         Err(error) => return Err(error),
     };
@@ -41,9 +52,13 @@ pub fn run(course: &Course, asked: &str, reference: bool, arguments: &[String]) 
         );
         eprint!("{}", Page::of_stderr().text(&text));
     }
-    let status = finish(course, Command::new(&programs.story).args(arguments))?;
-    // One document on stdout is one document.
+    // A story that stops for the reader has no limit: the reader ends it.
     let is_for_machines = arguments.iter().any(|argument| argument == "--json");
+    let waits = std::io::stdin().is_terminal() && !arguments.iter().any(|argument| argument == "--no-pause");
+    let limit = Some(LIMIT).filter(|_| is_for_machines || !waits);
+    let what = format!("the story of lesson {number} on your code");
+    let status = finish(course, Command::new(&programs.story).args(arguments), limit, &what)?;
+    // One document on stdout is one document.
     let ids = written(&twin, &broken)?;
     let Some(costs) = programs.costs.filter(|_| status.success()) else {
         return Ok(status);
@@ -53,11 +68,27 @@ pub fn run(course: &Course, asked: &str, reference: bool, arguments: &[String]) 
     }
     let folder = course.root.join("target/course").join(format!("lesson{number}"));
     let mut race = Command::new(costs);
-    finish(course, race.arg("race").arg(folder).arg(ids.join(",")))
+    let what = format!("the race of {}", ids.join(", "));
+    finish(
+        course,
+        race.arg("race").arg(folder).arg(ids.join(",")),
+        Some(LIMIT),
+        &what,
+    )
 }
 
-fn finish(course: &Course, command: &mut Command) -> Result<ExitStatus, CourseError> {
-    command.status().map_err(|error| no_cargo(course, error))
+/// Waits for a program on the reader's terminal. `what` it is for the error of one that does not end.
+fn finish(
+    course: &Course,
+    command: &mut Command,
+    limit: Option<Duration>,
+    what: &str,
+) -> Result<ExitStatus, CourseError> {
+    let status = child::run_shown(command, limit).map_err(|error| no_cargo(course, error))?;
+    status.ok_or_else(|| CourseError::NotNow {
+        problem: format!("{what} did not end within {} seconds", LIMIT.as_secs()),
+        action: "`cargo course check` runs each exercise alone and names the one that hangs".to_owned(),
+    })
 }
 
 /// Ids of the exercises that run on the learner's code.

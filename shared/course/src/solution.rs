@@ -46,6 +46,7 @@ pub fn allow(course: &Course, exercise: &Exercise, give_up: bool, command: &str)
     let may = State::update(course, |state| {
         let progress = state.exercise(&exercise.id);
         if give_up && progress.passed_at.is_none() {
+            progress.begin();
             progress.gave_up = true;
         }
         progress.may_see_solution()
@@ -69,7 +70,7 @@ pub fn allow(course: &Course, exercise: &Exercise, give_up: bool, command: &str)
 
 fn answer(exercise: &Exercise, page: &Page) -> String {
     let mut out = crate::predict::question(exercise, page);
-    let right = &exercise.options[exercise.answer];
+    let right = exercise.right_option();
     out += "\n";
     out += &page.paint(Tone::Good, &page.text(&format!("The answer: {right}")));
     if !exercise.because.is_empty() {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The workspace and the programs that commands run. Tests put a small tree and stand-ins here.
 #[derive(Clone, Debug)]
@@ -15,19 +16,31 @@ pub struct Course {
     pub python: Program,
     /// How to call the compiler.
     pub rustc: Program,
+    /// How long one test of a learner's code may take.
+    pub limit: Duration,
 }
 
+/// The limit of one test, unless `COURSE_SECONDS` names another.
+const LIMIT: Duration = Duration::from_secs(30);
+
 impl Course {
-    /// This workspace, with `cargo` and `rustc` as the reader's shell finds them (inside this folder rustup picks the
-    /// pinned version); `COURSE_PYTHON` names another Python than `python3`.
+    /// The workbook around the current folder, with `cargo` and `rustc` as the reader's shell finds them (inside this folder rustup picks
+    /// the pinned version); `COURSE_PYTHON` names another Python than `python3`. A copy of a workbook, its `target/` with it, runs a
+    /// program that was built in another folder: then the root is printed.
     pub fn from_env() -> Self {
         let default = if cfg!(windows) { "python" } else { "python3" };
         let python = std::env::var_os("COURSE_PYTHON").filter(|value| !value.is_empty());
+        let seconds = std::env::var("COURSE_SECONDS").ok().and_then(|text| text.parse().ok());
+        let root = lab::paths::workspace_root();
+        if root != lab::paths::built_in_root() {
+            eprintln!("workbook: {}", root.display());
+        }
         Self {
-            root: lab::paths::workspace_root(),
+            root,
             cargo: Program::new("cargo"),
             python: Program::new(python.unwrap_or_else(|| default.into())),
             rustc: Program::new("rustc"),
+            limit: seconds.map_or(LIMIT, Duration::from_secs),
         }
     }
 

@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use lab::term::{self, Tone};
 
 use crate::check::{self, Selection};
+use crate::child;
 use crate::error::CourseError;
 use crate::page::Page;
 use crate::state::State;
@@ -33,11 +32,7 @@ type Look = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 /// When the lesson was not started. What goes wrong in a check is shown, and watching goes on.
 pub fn watch(course: &Course, number: &str, page: &Page) -> Result<(), CourseError> {
     let twin = Twin::open(course, number)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&stop);
-    // Where no handler can be set, Ctrl-C ends the process as it always does: the state is whole at any point.
-    let _ = ctrlc::set_handler(move || seen.store(true, Ordering::SeqCst));
-
+    child::end_with_us(true);
     let folder = twin.folder.join("src");
     let end = page.paint(
         Tone::Dim,
@@ -49,7 +44,7 @@ pub fn watch(course: &Course, number: &str, page: &Page) -> Result<(), CourseErr
     let clears = std::io::stdout().is_terminal();
     let mut once = || {
         let text = checked(course, number, page);
-        if stop.load(Ordering::SeqCst) {
+        if child::is_stopped() {
             return;
         }
         if clears {
@@ -58,16 +53,16 @@ pub fn watch(course: &Course, number: &str, page: &Page) -> Result<(), CourseErr
         }
         term::print(&format!("{text}\n{end}"));
     };
-    follow(&folder, &stop, &mut once);
+    follow(&folder, &child::is_stopped, &mut once);
     term::print(&page.text("\nStopped. Your progress is kept: cargo course list"));
     Ok(())
 }
 
-/// Calls `once` now and after each change below `folder`, until `stop`.
-fn follow(folder: &Path, stop: &AtomicBool, once: &mut dyn FnMut()) {
+/// Calls `once` now and after each change below `folder`, until `is_stopped`.
+fn follow(folder: &Path, is_stopped: &dyn Fn() -> bool, once: &mut dyn FnMut()) {
     let mut known = look(folder);
     once();
-    while !stop.load(Ordering::SeqCst) {
+    while !is_stopped() {
         thread::sleep(INTERVAL);
         let mut now = look(folder);
         if now == known {
@@ -77,14 +72,14 @@ fn follow(folder: &Path, stop: &AtomicBool, once: &mut dyn FnMut()) {
         loop {
             thread::sleep(INTERVAL / 3);
             let later = look(folder);
-            if later == now || stop.load(Ordering::SeqCst) {
+            if later == now || is_stopped() {
                 break;
             }
             now = later;
         }
         // Taken before the check, so that a save during it is not missed.
         known = now;
-        if !stop.load(Ordering::SeqCst) {
+        if !is_stopped() {
             once();
         }
     }
@@ -130,6 +125,8 @@ fn add(folder: &Path, found: &mut Look) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -155,7 +152,7 @@ mod tests {
                 _ => stop.store(true, Ordering::SeqCst),
             }
         };
-        follow(folder.path(), &stop, &mut once);
+        follow(folder.path(), &|| stop.load(Ordering::SeqCst), &mut once);
         assert_eq!(checks, 2);
     }
 

@@ -196,7 +196,8 @@ fn command(
             let ids = split(rest.first());
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let counts = count(tasks(yours, &ids), tasks(reference, &ids));
-            Ok(serde_json::to_string(&counts)? + "\n")
+            // On a line of its own, whatever the work has printed.
+            Ok(format!("\n{}\n", serde_json::to_string(&counts)?))
         }
         ["race", folder, rest @ ..] => {
             let ids = split(rest.first());

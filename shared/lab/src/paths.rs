@@ -4,26 +4,32 @@ use std::path::{Path, PathBuf};
 
 use crate::args::CommonArgs;
 
-/// The root of the workspace.
+/// The root of the workspace: the nearest folder above the current one that holds the workbook; otherwise the folder that this
+/// program was built in; otherwise the current folder.
 ///
-/// The folder that this crate was built in, as long as it still stands there; otherwise the nearest folder above the
-/// current one that holds `lessons/` and `Cargo.toml` (a binary copied elsewhere); otherwise the current folder.
+/// The current folder comes first because a workbook may be copied with its `target/`: its programs name the original.
 pub fn workspace_root() -> PathBuf {
-    let built_in = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .map(Path::to_path_buf);
     let current = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let above = current.ancestors().map(Path::to_path_buf);
-    built_in
-        .into_iter()
-        .chain(above)
+    above
+        .chain([built_in_root()])
         .find(|folder| is_root(folder))
         .unwrap_or(current)
 }
 
+/// The workbook that this program was built in.
+pub fn built_in_root() -> PathBuf {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // In `work/` this crate is reached by a link.
+    let real = crate_folder
+        .canonicalize()
+        .unwrap_or_else(|_| crate_folder.to_path_buf());
+    real.ancestors().nth(2).unwrap_or(&real).to_path_buf()
+}
+
+/// `work/` has links to `lessons` and `shared`, and no data.
 fn is_root(folder: &Path) -> bool {
-    folder.join("lessons").is_dir() && folder.join("Cargo.toml").is_file()
+    folder.join("lessons").is_dir() && folder.join("data").is_dir() && folder.join("Cargo.toml").is_file()
 }
 
 /// `data/`: the default checkpoint, its tokenizer, the corpora, the manifest.

@@ -4,7 +4,8 @@ mod cost;
 mod inside;
 mod opening;
 
-use generation::{Model, State, terminal};
+use generation::candidates::visible;
+use generation::{Model, State};
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
@@ -35,8 +36,12 @@ struct Scene {
 }
 
 impl Scene {
+    /// A token as a reader can see it; the number where the model has no tokenizer.
     fn piece(&self, token: TokenId) -> String {
-        terminal::piece(&self.model, token)
+        match &self.model.tokenizer {
+            Some(tokenizer) => visible(tokenizer, token),
+            None => format!("‹{}›", token.0),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde::Deserialize;
 
+use crate::child;
 use crate::data::verify::no_cargo;
 use crate::error::CourseError;
 use crate::tools::{Course, last_words};
@@ -175,18 +176,18 @@ pub fn build_tests(course: &Course, workspace: &Path) -> Result<BuiltTests, Cour
 }
 
 fn run(course: &Course, command: &mut Command, shows: bool) -> Result<Output, CourseError> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
     // Warnings are about unfinished code as often as not; the tests say what counts.
     command.stderr(if shows { Stdio::inherit() } else { Stdio::piped() });
-    let child = command.spawn().map_err(|error| no_cargo(course, error))?;
-    let output = child.wait_with_output().map_err(|error| no_cargo(course, error))?;
-    if output.status.code().is_none() {
-        return Err(CourseError::Twin {
-            problem: "cargo was stopped".to_owned(),
-            action: "run this again".to_owned(),
-        });
+    let stopped = || CourseError::Twin {
+        problem: "cargo was stopped".to_owned(),
+        action: "run this again".to_owned(),
+    };
+    match child::output(command) {
+        Ok(output) if output.status.code().is_some() && !child::is_stopped() => Ok(output),
+        Ok(_) => Err(stopped()),
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Err(stopped()),
+        Err(error) => Err(no_cargo(course, error)),
     }
-    Ok(output)
 }
 
 fn failed(output: &Output, without_place: &[String]) -> CourseError {

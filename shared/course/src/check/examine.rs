@@ -1,52 +1,155 @@
 //! What can be said before anything is built: is the file there, does it parse, is the function in it, written, and with the
-//! lesson's signature? And afterwards: whose fault is a compiler's error?
+//! lesson's signature? And afterwards: which function is a compiler's error about?
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::build::Refusal;
 use super::report::{Diagnostic, Status};
 use crate::error::CourseError;
 use crate::exercise::Exercise;
-use crate::source::functions::{self, Parsed};
+use crate::source::functions::{self, Function, Parsed};
 use crate::source::mirror::{self, Broken, Readable};
 use crate::source::{self};
 use crate::state::State;
 use crate::twin::{self, Twin};
 
 /// One of the learner's files.
-pub struct LearnersFile {
-    /// Absolute.
-    pub path: PathBuf,
+pub struct LearnersFile<'a> {
+    path: PathBuf,
     /// As typed in the root.
     pub shown: String,
-    /// What stands in for it, absolute.
+    /// What stands in for it while something in it does not compile.
     stand_in: PathBuf,
     /// Its text; `None` when it is missing.
     text: Option<String>,
-    /// Its functions; `None` when it is missing or nothing of it can be read.
-    pub readable: Option<Readable>,
-    /// What the parser says.
-    problem: Option<functions::NotRust>,
+    /// Its functions, or what the parser says where nothing of the file can be read; `None` when it is missing.
+    readable: Option<Result<Readable, functions::NotRust>>,
     /// The lesson's file with every exercise unwritten, and its functions.
     tracked: String,
-    pub(super) reference: Parsed,
+    reference: Parsed,
     /// The lesson's file as it ships.
-    pub(super) shipped: Parsed,
+    shipped: Parsed,
     /// What has to be taken out of it.
-    pub broken: Broken,
-    ids: Vec<String>,
+    broken: Broken,
+    exercises: Vec<&'a Exercise>,
+}
+
+impl<'a> LearnersFile<'a> {
+    fn read(twin: &'a Twin, relative: &Path, exercise: &Exercise) -> Result<Self, CourseError> {
+        let path = twin.folder.join("src").join(relative);
+        let exercises = twin.neighbours(exercise)?;
+        let names: Vec<&str> = exercises.iter().map(|exercise| exercise.function_name()).collect();
+        let text = if path.exists() {
+            Some(source::read(&path)?)
+        } else {
+            None
+        };
+        let readable = text.as_deref().map(|text| mirror::readable(text, &names));
+        let tracked = source::unwritten_file(twin, exercise)?;
+        let shown_lesson = twin.shown(&twin.tracked_file_of(exercise)?);
+        Ok(Self {
+            shown: twin.shown(&path),
+            stand_in: twin.folder.join(".fallback").join(relative),
+            path,
+            text,
+            broken: Broken {
+                whole: !matches!(readable, Some(Ok(_))),
+                ..Broken::default()
+            },
+            readable,
+            reference: source::parse(&tracked, &shown_lesson)?,
+            shipped: source::parse(&source::shipped_file(twin, exercise)?, &shown_lesson)?,
+            tracked,
+            exercises,
+        })
+    }
+
+    fn readable(&self) -> Option<&Readable> {
+        self.readable.as_ref()?.as_ref().ok()
+    }
+
+    /// What the parser says about the file as it is.
+    fn problem(&self) -> Option<&functions::NotRust> {
+        match self.readable.as_ref()? {
+            Ok(readable) => readable.problem.as_ref(),
+            Err(problem) => Some(problem),
+        }
+    }
+
+    /// The learner's function of an exercise, where the file can be read.
+    pub fn function(&self, exercise: &Exercise) -> Option<&Function> {
+        self.readable()?.parsed.function(exercise.function_name())
+    }
+
+    /// How an exercise stands, where no test is needed to know.
+    fn first_look(&self, exercise: &Exercise, state: &State) -> Option<Status> {
+        let name = exercise.function_name();
+        if self.text.is_none() {
+            return Some(Status::FileMissing);
+        }
+        if self.readable().is_none_or(|readable| readable.blanked.contains(name)) {
+            return Some(Status::DoesNotCompile { errors: Vec::new() });
+        }
+        let Some(mine) = self.function(exercise) else {
+            return Some(Status::Deleted);
+        };
+        let Some(theirs) = self
+            .reference
+            .function(name)
+            .filter(|theirs| theirs.types != mine.types)
+        else {
+            return source::is_unwritten(mine, exercise).then_some(Status::NotWritten);
+        };
+        let is_mine = |before: &String| {
+            let parsed = functions::parse(&format!("{before} {{}}"));
+            parsed.is_ok_and(|parsed| parsed.function(name).is_some_and(|before| before.types == mine.types))
+        };
+        let (mine, theirs) = (mine.signature.clone(), theirs.signature.clone());
+        Some(
+            if state.progress(&exercise.id).signature.as_ref().is_some_and(is_mine) {
+                Status::LessonChanged {
+                    before: mine,
+                    now: theirs,
+                }
+            } else {
+                Status::SignatureChanged {
+                    expected: theirs,
+                    found: mine,
+                }
+            },
+        )
+    }
+
+    /// Takes the item at a line out of the file. Returns the names of the functions that suffer from it, and whether it is new.
+    fn take_out(&mut self, line: usize) -> (Vec<String>, bool) {
+        let Some(Ok(readable)) = &self.readable else {
+            return (Vec::new(), false);
+        };
+        let parsed = &readable.parsed;
+        let holds = |lines: (usize, usize)| lines.0 <= line && line <= lines.1;
+        if let Some(function) = parsed.functions.iter().find(|function| holds(function.lines)) {
+            let name = function.name.clone();
+            return if self.reference.function(&name).is_some() {
+                let is_new = self.broken.functions.insert(name.clone());
+                (vec![name], is_new)
+            } else {
+                (users(parsed, &[name]), self.broken.items.insert(function.lines.0))
+            };
+        }
+        match parsed.others.iter().find(|item| holds(item.lines)) {
+            Some(item) => (users(parsed, &item.names), self.broken.items.insert(item.lines.0)),
+            None => (Vec::new(), false),
+        }
+    }
 }
 
 /// All files of a twin, and what is known of the exercises.
 pub struct Examined<'a> {
     twin: &'a Twin,
-    /// The files with exercises.
-    pub files: Vec<LearnersFile>,
+    files: Vec<LearnersFile<'a>>,
     /// Exercises whose status is known without a test.
     pub decided: BTreeMap<String, Status>,
-    /// Errors of the compiler, by exercise.
-    errors: BTreeMap<String, Vec<Diagnostic>>,
 }
 
 impl<'a> Examined<'a> {
@@ -55,91 +158,52 @@ impl<'a> Examined<'a> {
     /// # Errors
     /// When the lesson's own source is wrong.
     pub fn of(twin: &'a Twin, state: &State) -> Result<Self, CourseError> {
-        let mut files = Vec::new();
-        for (relative, exercise) in twin.files()? {
-            files.push(read_file(twin, &relative, exercise)?);
-        }
         let mut examined = Self {
             twin,
-            files,
+            files: Vec::new(),
             decided: BTreeMap::new(),
-            errors: BTreeMap::new(),
         };
-        for exercise in twin.coded() {
-            examined.first_look(exercise, state);
+        for (relative, exercise) in twin.files()? {
+            let mut file = LearnersFile::read(twin, &relative, exercise)?;
+            for exercise in file.exercises.clone() {
+                if let Some(status) = file.first_look(exercise, state) {
+                    if status.is_unusable() {
+                        file.broken.functions.insert(exercise.function_name().to_owned());
+                    }
+                    examined.decided.insert(exercise.id.clone(), status);
+                }
+            }
+            examined.files.push(file);
         }
         Ok(examined)
     }
 
     /// The file of an exercise.
-    pub fn file_of(&self, exercise: &Exercise) -> &LearnersFile {
-        let is_its = |file: &&LearnersFile| file.ids.contains(&exercise.id);
-        let found = self.files.iter().find(is_its);
-        found.expect("each exercise with code has a file")
+    pub fn file_of(&self, exercise: &Exercise) -> &LearnersFile<'a> {
+        let is_its = |file: &&LearnersFile<'_>| file.exercises.iter().any(|one| one.id == exercise.id);
+        self.files
+            .iter()
+            .find(is_its)
+            .expect("each exercise with code has a file")
     }
 
-    fn first_look(&mut self, exercise: &Exercise, state: &State) {
-        let name = exercise.function_name().to_owned();
-        let index = self.files.iter().position(|file| file.ids.contains(&exercise.id));
-        let Some(file) = index.and_then(|index| self.files.get_mut(index)) else {
-            return;
-        };
-        if file.text.is_none() {
-            file.broken.whole = true;
-            self.decided.insert(exercise.id.clone(), Status::FileMissing);
-            return;
-        }
-        let theirs = file.reference.function(&name);
-        let Some(readable) = &file.readable else {
-            file.broken.whole = true;
-            self.errors.entry(exercise.id.clone()).or_default();
-            return;
-        };
-        if readable.blanked.contains(&name) {
-            self.errors.entry(exercise.id.clone()).or_default();
-            file.broken.functions.insert(name);
-            return;
-        }
-        let Some(mine) = readable.parsed.function(&name) else {
-            file.broken.functions.insert(name);
-            self.decided.insert(exercise.id.clone(), Status::Deleted);
-            return;
-        };
-        if let Some(theirs) = theirs.filter(|theirs| theirs.types != mine.types) {
-            let before = state.progress(&exercise.id).signature;
-            let is_as_before = before.as_ref().is_some_and(|before| {
-                let parsed = functions::parse(&format!("{before} {{}}"));
-                parsed.is_ok_and(|parsed| parsed.function(&name).is_some_and(|before| before.types == mine.types))
-            });
-            let status = if is_as_before {
-                Status::LessonChanged {
-                    before: mine.signature.clone(),
-                    now: theirs.signature.clone(),
-                }
-            } else {
-                Status::SignatureChanged {
-                    expected: theirs.signature.clone(),
-                    found: mine.signature.clone(),
-                }
-            };
-            file.broken.functions.insert(name);
-            self.decided.insert(exercise.id.clone(), status);
-        } else if source::is_unwritten(mine, exercise) {
-            self.decided.insert(exercise.id.clone(), Status::NotWritten);
-        }
+    /// Whether a mend exercise's body is as it ships.
+    pub fn is_untouched(&self, exercise: &Exercise) -> bool {
+        let file = self.file_of(exercise);
+        file.function(exercise)
+            .is_some_and(|mine| source::is_untouched(mine, exercise, &file.shipped))
     }
 
     /// Whether some file does not parse, so that the compiler has to say what is wrong with it.
     pub fn has_unparsed(&self) -> bool {
-        self.files.iter().any(|file| file.problem.is_some())
+        self.files.iter().any(|file| file.problem().is_some())
     }
 
     /// Notes what the compiler says about the files that do not parse. Where it says nothing, the parser's own words stand.
     pub fn explain_unparsed(&mut self, refusals: &[Refusal]) {
+        let mut notes = Vec::new();
         for file in &self.files {
-            let Some(problem) = &file.problem else {
-                continue;
-            };
+            let Some(problem) = file.problem() else { continue };
             let mut found: Vec<Diagnostic> = refusals
                 .iter()
                 .filter_map(|refusal| {
@@ -155,12 +219,11 @@ impl<'a> Examined<'a> {
                     rendered: format!("error: {}\n --> {}:{}\n", problem.message, file.shown, problem.line),
                 });
             }
-            for id in &file.ids {
-                if let Some(errors) = self.errors.get_mut(id) {
-                    errors.extend(found.iter().cloned());
-                }
-            }
+            let is_cut = |one: &&&Exercise| matches!(self.decided.get(&one.id), Some(Status::DoesNotCompile { .. }));
+            let ids = file.exercises.iter().filter(is_cut).map(|one| one.id.clone());
+            notes.extend(ids.map(|id| (id, found.clone())));
         }
+        self.note(notes);
     }
 
     /// Whether the twin has to be built with stand-ins.
@@ -176,7 +239,7 @@ impl<'a> Examined<'a> {
         for file in &self.files {
             let text = match (&file.text, file.broken.is_empty()) {
                 (Some(text), true) => text.clone(),
-                _ => mirror::stand_in(file.readable.as_ref(), &file.tracked, &file.broken),
+                _ => mirror::stand_in(file.readable(), &file.tracked, &file.broken),
             };
             twin::write(&file.stand_in, &text)?;
         }
@@ -185,107 +248,63 @@ impl<'a> Examined<'a> {
 
     /// Takes out of the files what the compiler refuses. Returns whether there was anything new to take out.
     pub fn blame(&mut self, refusals: &[Refusal]) -> bool {
-        let mut is_new = false;
+        let (mut is_new, mut notes) = (false, Vec::new());
         for refusal in refusals {
-            let Some((index, line)) = self.place_of(refusal) else {
-                continue;
-            };
+            let place = refusal.places.iter().find_map(|(path, line)| {
+                let is_it = |file: &LearnersFile<'_>| *path == file.path || *path == file.stand_in;
+                Some((self.files.iter().position(is_it)?, *line))
+            });
+            let Some((index, line)) = place else { continue };
             let diagnostic = self.diagnostic(refusal, &self.files[index], line);
-            let names = self.take_out(index, line, &mut is_new);
-            for name in names {
-                self.note(&name, &diagnostic);
-            }
+            let (names, is_first) = self.files[index].take_out(line);
+            is_new |= is_first;
+            let of_it = self
+                .twin
+                .coded()
+                .filter(|one| names.iter().any(|name| name == one.function_name()));
+            notes.extend(of_it.map(|one| (one.id.clone(), vec![diagnostic.clone()])));
         }
+        self.note(notes);
         is_new
     }
 
     /// When errors can not be placed: nothing of the learner's files is used, and each exercise without a verdict has these errors.
     /// Returns whether that changes anything.
     pub fn blame_all(&mut self, refusals: &[Refusal]) -> bool {
-        let mut is_new = false;
-        let mut broken = Vec::new();
-        for (index, file) in self.files.iter_mut().enumerate() {
-            is_new |= !file.broken.whole;
-            file.broken.whole = true;
-            broken.push(index);
+        let is_new = self.files.iter().any(|file| !file.broken.whole);
+        let mut notes = Vec::new();
+        for file in &self.files {
+            let line = |refusal: &Refusal| refusal.places.first().map_or(1, |place| place.1);
+            let all = refusals
+                .iter()
+                .map(|refusal| self.diagnostic(refusal, file, line(refusal)));
+            let all: Vec<Diagnostic> = all.collect();
+            let open = file.exercises.iter().filter(|one| !self.decided.contains_key(&one.id));
+            notes.extend(open.map(|one| (one.id.clone(), all.clone())));
         }
-        for index in broken {
-            for id in self.files[index].ids.clone() {
-                let all = refusals.iter().map(|refusal| {
-                    let line = refusal.places.first().map_or(1, |place| place.1);
-                    self.diagnostic(refusal, &self.files[index], line)
-                });
-                let all: Vec<Diagnostic> = all.collect();
-                if !self.decided.contains_key(&id) && !self.errors.contains_key(&id) {
-                    self.errors.insert(id, all);
-                }
-            }
-        }
+        self.files.iter_mut().for_each(|file| file.broken.whole = true);
+        self.note(notes);
         is_new
     }
 
-    /// Exercises that the compiler refuses become decided.
-    pub fn settle(&mut self) {
-        for (id, mut errors) in std::mem::take(&mut self.errors) {
-            errors.dedup();
-            self.decided.entry(id).or_insert(Status::DoesNotCompile { errors });
-        }
-    }
-
-    /// The learner's file and line that an error is about.
-    fn place_of(&self, refusal: &Refusal) -> Option<(usize, usize)> {
-        refusal.places.iter().find_map(|(path, line)| {
-            let is_it = |file: &LearnersFile| *path == file.path || *path == file.stand_in;
-            Some((self.files.iter().position(is_it)?, *line))
-        })
-    }
-
-    /// Takes the item at a line out of a file. Returns the names of the functions that suffer from it.
-    fn take_out(&mut self, index: usize, line: usize, is_new: &mut bool) -> Vec<String> {
-        let file = &mut self.files[index];
-        let Some(readable) = &file.readable else {
-            return Vec::new();
-        };
-        let parsed = &readable.parsed;
-        let holds = |lines: (usize, usize)| lines.0 <= line && line <= lines.1;
-        let of_lesson: BTreeSet<&str> = file
-            .reference
-            .functions
-            .iter()
-            .map(|function| function.name.as_str())
-            .collect();
-        if let Some(function) = parsed.functions.iter().find(|function| holds(function.lines)) {
-            if of_lesson.contains(function.name.as_str()) {
-                *is_new |= file.broken.functions.insert(function.name.clone());
-                return vec![function.name.clone()];
-            }
-            *is_new |= file.broken.items.insert(function.lines.0);
-            return users(parsed, std::slice::from_ref(&function.name));
-        }
-        if let Some(item) = parsed.others.iter().find(|item| holds(item.lines)) {
-            *is_new |= file.broken.items.insert(item.lines.0);
-            return users(parsed, &item.names);
-        }
-        Vec::new()
-    }
-
-    /// Notes an error for the exercise that is this function.
-    fn note(&mut self, function: &str, diagnostic: &Diagnostic) {
-        let ids = self
-            .twin
-            .coded()
-            .filter(|exercise| exercise.function_name() == function);
-        for exercise in ids {
-            if !self.decided.contains_key(&exercise.id) {
-                let errors = self.errors.entry(exercise.id.clone()).or_default();
-                if !errors.contains(diagnostic) {
-                    errors.push(diagnostic.clone());
+    /// Notes errors for exercises that are not decided otherwise.
+    fn note(&mut self, notes: Vec<(String, Vec<Diagnostic>)>) {
+        for (id, diagnostics) in notes {
+            let status = self
+                .decided
+                .entry(id)
+                .or_insert(Status::DoesNotCompile { errors: Vec::new() });
+            if let Status::DoesNotCompile { errors } = status {
+                for diagnostic in diagnostics {
+                    if !errors.contains(&diagnostic) {
+                        errors.push(diagnostic);
+                    }
                 }
             }
         }
     }
 
-    fn diagnostic(&self, refusal: &Refusal, file: &LearnersFile, line: usize) -> Diagnostic {
+    fn diagnostic(&self, refusal: &Refusal, file: &LearnersFile<'_>, line: usize) -> Diagnostic {
         let folder = format!("lesson{}", self.twin.number);
         let mut rendered = refusal.rendered.clone();
         for from in ["/src/../.fallback/", "/.fallback/", "/src/"] {
@@ -308,38 +327,4 @@ fn users(parsed: &Parsed, names: &[String]) -> Vec<String> {
         .iter()
         .filter(|function| uses(&function.code) || uses(&function.signature));
     found.map(|function| function.name.clone()).collect()
-}
-
-fn read_file(twin: &Twin, relative: &Path, exercise: &Exercise) -> Result<LearnersFile, CourseError> {
-    let path = twin.folder.join("src").join(relative);
-    let neighbours = twin.neighbours(exercise)?;
-    let names: Vec<&str> = neighbours.iter().map(|exercise| exercise.function_name()).collect();
-    let text = if path.exists() {
-        Some(source::read(&path)?)
-    } else {
-        None
-    };
-    let (readable, problem) = match text.as_deref().map(|text| mirror::readable(text, &names)) {
-        None => (None, None),
-        Some(Ok(readable)) => {
-            let problem = readable.problem.clone();
-            (Some(readable), problem)
-        }
-        Some(Err(problem)) => (None, Some(problem)),
-    };
-    let tracked = source::unwritten_file(twin, exercise)?;
-    let shown_lesson = twin.shown(&twin.tracked_file_of(exercise)?);
-    Ok(LearnersFile {
-        shown: twin.shown(&path),
-        stand_in: twin.folder.join(".fallback").join(relative),
-        path,
-        text,
-        readable,
-        problem,
-        reference: source::parse(&tracked, &shown_lesson)?,
-        shipped: source::parse(&source::shipped_file(twin, exercise)?, &shown_lesson)?,
-        tracked,
-        broken: Broken::default(),
-        ids: neighbours.iter().map(|exercise| exercise.id.clone()).collect(),
-    })
 }

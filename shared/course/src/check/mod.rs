@@ -16,7 +16,10 @@ mod report;
 pub mod words;
 
 use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
+use crate::child::How;
 use crate::error::CourseError;
 use crate::exercise::{Exercise, Kind};
 use crate::source;
@@ -26,7 +29,7 @@ use crate::twin::{self, Twin};
 use build::{Built, Goal, Programs};
 use examine::Examined;
 
-pub use report::{Checked, Cost, Diagnostic, Failure, Report, Status};
+pub use report::{Checked, Cost, Diagnostic, Failure, Idea, Report, Status};
 
 /// What to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,19 +58,21 @@ pub fn check(course: &Course, selection: &Selection) -> Result<Report, CourseErr
     twin.refresh(course)?;
     let state = State::load(course)?;
     let mut examined = Examined::of(&twin, &state)?;
-    let programs = built(course, &twin, &mut examined, Goal::Check)?;
     let tests = twin.tests()?;
+    let selected = || twin.exercises.iter().filter(|one| selection.holds(one));
+    // Where nothing is written there is nothing to build, which takes minutes the first time.
+    let programs = match selected().any(|one| to_run(one, &examined, selection)) {
+        true => built(course, &twin, &mut examined, Goal::Check)?,
+        false => Programs::default(),
+    };
     let mut exercises = Vec::new();
-    for exercise in twin.exercises.iter().filter(|one| selection.holds(one)) {
-        exercises.push(checked(&twin, exercise, &examined, &programs, &tests, selection)?);
-    }
-    for checked in &mut exercises {
-        let group = twin.exercises.iter().find(|one| one.id == checked.id);
-        let hash = group.and_then(|exercise| twin::group_hash(&tests, &exercise.group));
+    for exercise in selected() {
+        let mut checked = checked(course, &twin, exercise, &examined, &programs, &tests, selection)?;
+        let hash = twin::group_hash(&tests, &exercise.group);
         let noted = state.progress(&checked.id).tests;
         checked.tests_changed = noted.is_some() && hash.is_some() && noted != hash;
+        exercises.push(checked);
     }
-    add_costs(&twin, &programs, &mut exercises)?;
     note(course, &twin, &exercises, &tests)?;
     let next = next(&twin, &exercises, &State::load(course)?);
     Ok(Report {
@@ -76,6 +81,15 @@ pub fn check(course: &Course, selection: &Selection) -> Result<Report, CourseErr
         exercises,
         next,
     })
+}
+
+/// Whether tests have to be run to judge an exercise, or the compiler asked.
+fn to_run(exercise: &Exercise, examined: &Examined<'_>, selection: &Selection) -> bool {
+    match examined.decided.get(&exercise.id) {
+        // Whether it compiles is for the compiler to say.
+        Some(status) => matches!(status, Status::DoesNotCompile { .. }),
+        None => exercise.has_code() && (!selection.ids.is_empty() || !examined.is_untouched(exercise)),
+    }
 }
 
 /// The programs, with the learner's code wherever it compiles.
@@ -104,10 +118,7 @@ pub(crate) fn built(
             &[]
         };
         match build::build(course, twin, goal, features)? {
-            Built::Done(programs) => {
-                examined.settle();
-                return Ok(programs);
-            }
+            Built::Done(programs) => return Ok(programs),
             Built::Refused(refusals) => {
                 if !examined.blame(&refusals) && !examined.blame_all(&refusals) {
                     last = refusals;
@@ -126,6 +137,7 @@ pub(crate) fn built(
 
 /// One exercise: what is known already, or its tests.
 fn checked(
+    course: &Course,
     twin: &Twin,
     exercise: &Exercise,
     examined: &Examined<'_>,
@@ -138,36 +150,40 @@ fn checked(
     }
     let file = examined.file_of(exercise);
     let mut checked = Checked::new(exercise, file.shown.clone(), Status::NotWritten);
-    let mine = file
-        .readable
-        .as_ref()
-        .and_then(|readable| readable.parsed.function(exercise.function_name()));
+    let mine = file.function(exercise);
     checked.line = mine.map(|mine| mine.line);
-    checked.body = mine.map_or(String::new(), |mine| source::hash(&mine.code));
     if let Some(status) = examined.decided.get(&exercise.id) {
         checked.status = status.clone();
+        checked.body = mine.map_or(String::new(), |mine| source::hash(&mine.code));
         return Ok(checked);
     }
-    let is_untouched = mine.is_some_and(|mine| source::is_untouched(mine, exercise, &file.shipped));
-    if is_untouched && selection.ids.is_empty() {
+    if !to_run(exercise, examined, selection) {
         checked.status = Status::NotTouched;
         return Ok(checked);
     }
-    if is_untouched {
-        // Not an attempt.
-        checked.body.clear();
+    // A body as it ships is no attempt.
+    if !examined.is_untouched(exercise) {
+        checked.body = mine.map_or(String::new(), |mine| source::hash(&mine.code));
     }
     let filter = format!("{}::", exercise.group);
-    let ran = groups::run(&programs.tests, &twin.folder, &filter, "", groups::LIMIT)?;
+    let ran = groups::run(&programs.tests, &twin.folder, &filter, "", course.limit)?;
     checked.num_tests = ran.num_tests();
-    checked.status = if ran.is_late {
+    checked.status = if let Some(late) = &ran.late {
         Status::TimedOut {
-            seconds: groups::LIMIT.as_secs(),
+            seconds: course.limit.as_secs(),
+            test: late.rsplit("::").next().unwrap_or_default().to_owned(),
         }
     } else if !ran.failed.is_empty() {
-        Status::Failed {
-            failures: words::failures(twin, exercise, &ran.failed, tests),
-        }
+        let failures = words::failures(twin, exercise, &ran, tests);
+        // Two ideas that both explain it: none is named.
+        let idea = match words::ideas(exercise, &ran, &failures).as_slice() {
+            [only] => Some(Idea {
+                name: only.name.clone(),
+                says: only.says.clone(),
+            }),
+            _ => None,
+        };
+        Status::Failed { failures, idea }
     } else if ran.passed.is_empty() {
         let group = &exercise.group;
         Status::Broken {
@@ -175,47 +191,36 @@ fn checked(
         }
     } else {
         checked.learned = exercise.learned.clone();
+        if let Some(program) = &programs.costs {
+            (checked.costs, checked.uncounted) = costs(program, &twin.folder, &exercise.id, course.limit)?;
+        }
         Status::Passed
     };
     Ok(checked)
 }
 
-/// What passed is counted, yours and the reference's. A cost program that fails is no reason to take the pass away.
-fn add_costs(twin: &Twin, programs: &Programs, exercises: &mut [Checked]) -> Result<(), CourseError> {
-    let Some(program) = &programs.costs else {
-        return Ok(());
+/// Counts what the learner's function and the reference's cost, and says why where that can not be counted. A cost program that fails
+/// is no reason to take the pass away.
+fn costs(program: &Path, folder: &Path, id: &str, limit: Duration) -> Result<(Vec<Cost>, Option<String>), CourseError> {
+    let ended = groups::start(Command::new(program).args(["counts", id]), folder, limit)?;
+    let why = match ended.how {
+        How::Exited(_) => None,
+        How::Late => Some(format!("it did not end within {} seconds", limit.as_secs())),
+        How::TooMuchOutput => Some("it printed without end".to_owned()),
     };
-    let passed: Vec<&str> = exercises
-        .iter()
-        .filter(|checked| checked.status.is_passed())
-        .map(|checked| checked.id.as_str())
-        .collect();
-    if passed.is_empty() {
-        return Ok(());
+    // The counts are the last line: what the learner's code prints comes before it.
+    let last = ended.stdout.trim_end().lines().next_back().unwrap_or_default();
+    let tasks: Vec<lab::cost::Counts> = serde_json::from_str(last).unwrap_or_default();
+    let mut found = Vec::new();
+    for task in tasks.iter().filter(|task| task.exercise == id) {
+        found.extend(task.rows().into_iter().map(|(counter, yours, reference)| Cost {
+            what: task.what.clone(),
+            counter: counter.to_owned(),
+            yours,
+            reference,
+        }));
     }
-    let counts = counts(program, &twin.folder, &passed.join(","));
-    for checked in exercises.iter_mut() {
-        for task in counts.iter().filter(|task| task.exercise == checked.id) {
-            let rows = task.rows().into_iter();
-            checked.costs.extend(rows.map(|(counter, yours, reference)| Cost {
-                what: task.what.clone(),
-                counter: counter.to_owned(),
-                yours,
-                reference,
-            }));
-        }
-    }
-    Ok(())
-}
-
-fn counts(program: &Path, folder: &Path, ids: &str) -> Vec<lab::cost::Counts> {
-    let output = std::process::Command::new(program)
-        .current_dir(folder)
-        .args(["counts", ids])
-        .stdin(std::process::Stdio::null())
-        .output();
-    let output = output.map(|output| output.stdout).unwrap_or_default();
-    serde_json::from_slice(&output).unwrap_or_default()
+    Ok((found, why))
 }
 
 /// Writes down what was judged.
@@ -266,10 +271,46 @@ fn next(twin: &Twin, exercises: &[Checked], state: &State) -> Option<String> {
     }
     let is_open = |exercise: &&Exercise| {
         let progress = state.progress(&exercise.id);
-        progress.status != Progressed::Passed && !progress.skipped && progress.answer.is_none()
+        let is_answered = !exercise.has_code() && progress.status != Progressed::Open;
+        progress.status != Progressed::Passed && !progress.skipped && !is_answered
     };
     match twin.exercises.iter().find(is_open) {
         Some(exercise) => Some(exercise.command()),
         None => Some(format!("cargo course run {}", twin.number)),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// Stands for a cost program that runs the learner's code.
+    fn counted(script: &str) -> (Vec<Cost>, Option<String>) {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("costs");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        costs(&program, folder.path(), "05.1", Duration::from_secs(1)).unwrap()
+    }
+
+    #[test]
+    fn a_cost_program_that_does_not_end_is_ended_and_told() {
+        let (costs, why) = counted("sleep 600");
+        assert_eq!(
+            (costs, why.as_deref()),
+            (Vec::new(), Some("it did not end within 1 seconds"))
+        );
+        assert_eq!(
+            counted("while :; do echo noise; done").1.as_deref(),
+            Some("it printed without end")
+        );
+    }
+
+    #[test]
+    fn what_the_learners_code_prints_is_no_count() {
+        let counts = r#"[{"exercise":"05.1","what":"one","yours":{"rows":2},"reference":{"rows":1}}]"#;
+        let (costs, why) = counted(&format!("echo '[]'\nprintf noise\necho\necho '{counts}'"));
+        assert_eq!((costs.len(), costs[1].yours, why), (2, 2, None));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::exercise::{Exercise, Idea, Kind};
+use crate::exercise::{Exercise, Kind};
 
 /// How one exercise stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,6 +14,8 @@ pub enum Status {
     Failed {
         /// The tests that fail, in the order of the file.
         failures: Vec<Failure>,
+        /// The wrong idea behind them, where the tests can tell it from an ordinary bug.
+        idea: Option<Idea>,
     },
     /// The `todo!` still stands in the body.
     NotWritten,
@@ -43,12 +45,14 @@ pub enum Status {
         /// What rustc says, with the learner's own file and lines.
         errors: Vec<Diagnostic>,
     },
-    /// Its tests did not end in time: a loop that does not stop.
+    /// A test did not end in time: a loop that does not stop.
     TimedOut {
         /// Seconds that were waited.
         seconds: u64,
+        /// The test's name without its group.
+        test: String,
     },
-    /// A question: it is answered with `cargo course predict`, not checked here.
+    /// A question: it is answered with `cargo course answer`, not checked here.
     Question,
     /// The lesson itself is not whole: not the learner's fault.
     Broken {
@@ -97,8 +101,15 @@ pub struct Failure {
     pub message: String,
     /// Where the learner's code panicked by itself, `work/lesson05/src/kernels.rs:12`.
     pub at: Option<String>,
-    /// The wrong idea that this test is about.
-    pub idea: Option<Idea>,
+}
+
+/// A wrong idea.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Idea {
+    /// The idea as a statement.
+    pub name: String,
+    /// Why it is wrong, and what to look at.
+    pub says: String,
 }
 
 /// An error of the compiler in the learner's file.
@@ -151,7 +162,9 @@ pub struct Checked {
     pub learned: String,
     /// After a pass: what it cost, where the lesson has a task for it.
     pub costs: Vec<Cost>,
-    /// The place in the book.
+    /// After a pass: why the costs could not be counted.
+    pub uncounted: Option<String>,
+    /// The place in the built book, `target/book/05-generation.html#05-1`.
     pub page: String,
     /// Hash of the body that was judged; empty where there is none. For counting attempts.
     pub body: String,
@@ -173,7 +186,8 @@ impl Checked {
             num_tests: 0,
             learned: String::new(),
             costs: Vec::new(),
-            page: exercise.page.clone(),
+            uncounted: None,
+            page: exercise.built_page(),
             body: String::new(),
             tests_changed: false,
         }

@@ -1,55 +1,69 @@
-//! A failed test in the lesson's words: what it claims, why, what was found, and the wrong idea behind it.
+//! Failed tests in the lesson's words: what each claims, why, what was found, and the wrong idea behind them.
 
 use syn::{Attribute, Expr, Item, Lit, Meta};
 
-use super::groups::Failed;
+use super::groups::Ran;
 use super::report::Failure;
-use crate::exercise::Exercise;
+use crate::exercise::{Exercise, Idea};
 use crate::source::functions;
 use crate::twin::Twin;
 
-/// The failures of a group: those of a named wrong idea first, in the order of `course.toml`.
-pub fn failures(twin: &Twin, exercise: &Exercise, failed: &[Failed], tests: &str) -> Vec<Failure> {
+/// The failed tests of a group, in the order of the file, which goes from the smallest case up.
+pub fn failures(twin: &Twin, exercise: &Exercise, ran: &Ran, tests: &str) -> Vec<Failure> {
     let docs = docs(tests, &exercise.group);
-    let mut found: Vec<(usize, Failure)> = Vec::new();
-    for failed in failed {
-        let test = failed.name.rsplit("::").next().unwrap_or_default();
-        let at = failed
-            .at
-            .as_ref()
-            .and_then(|(file, line)| learners_place(twin, file, *line));
-        // A panic in the learner's own code is not an answer to the test's question.
-        let idea = exercise
-            .ideas
-            .iter()
-            .enumerate()
-            .find(|(_, idea)| at.is_none() && idea.test == test);
+    let place = |test: &str| docs.iter().position(|(name, _)| name == test).unwrap_or(usize::MAX);
+    let mut found: Vec<Failure> = Vec::new();
+    for failed in &ran.failed {
+        let test = short(&failed.name);
         let why = docs.iter().find(|(name, _)| name == test);
-        let failure = Failure {
+        found.push(Failure {
             test: test.to_owned(),
             claim: test.replace('_', " "),
             why: why.map_or(String::new(), |(_, text)| text.clone()),
             message: failed.message.clone(),
-            at,
-            idea: idea.map(|(_, idea)| idea.clone()),
-        };
-        let rank = idea.map_or(usize::MAX, |(index, _)| index);
-        found.push((rank, failure));
+            at: failed
+                .at
+                .as_ref()
+                .and_then(|(file, line)| learners_place(twin, file, *line)),
+        });
     }
-    // Otherwise the order of the file, which goes from the smallest case up.
-    let order = |failure: &Failure| {
-        docs.iter()
-            .position(|(name, _)| *name == failure.test)
-            .unwrap_or(usize::MAX)
+    found.sort_by_key(|failure| place(&failure.test));
+    found
+}
+
+/// The ideas of an exercise that explain this run: all tests of `fails` failed, all of `passes` passed, and the first message
+/// contains `message`. A test that was cut off tells nothing, so no idea explains a run with one. Nor does a panic inside the
+/// learner's own function answer what a test asks, unless the idea names its message.
+pub fn ideas<'a>(exercise: &'a Exercise, ran: &Ran, failures: &[Failure]) -> Vec<&'a Idea> {
+    let Some(first) = failures.first() else {
+        return Vec::new();
     };
-    found.sort_by_key(|(rank, failure)| (*rank, order(failure)));
-    found.into_iter().map(|(_, failure)| failure).collect()
+    if ran.failed.iter().any(|failed| failed.was_cut) {
+        return Vec::new();
+    }
+    let fails = |idea: &Idea, test: &String| {
+        let failure = failures.iter().find(|failure| failure.test == *test);
+        failure.is_some_and(|failure| failure.at.is_none() || !idea.message.is_empty())
+    };
+    let passes = |test: &String| ran.passed.iter().any(|name| short(name) == test);
+    let explains = |idea: &&Idea| {
+        !idea.fails.is_empty()
+            && idea.fails.iter().all(|test| fails(idea, test))
+            && idea.passes.iter().all(passes)
+            && first.message.contains(&idea.message)
+    };
+    exercise.ideas.iter().filter(explains).collect()
+}
+
+/// The name of a test without its group.
+fn short(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or_default()
 }
 
 /// `work/lesson05/src/kernels.rs:12`, when the panic was in a learner's file.
 fn learners_place(twin: &Twin, file: &str, line: usize) -> Option<String> {
     let path = super::build::absolute(&twin.work, file);
-    for folder in ["src", ".fallback"] {
+    for folder in ["src", ".fallback", ".fill"] {
         if let Ok(inside) = path.strip_prefix(twin.folder.join(folder)) {
             let path = twin.folder.join("src").join(inside);
             return Some(format!("{}:{line}", twin.shown(&path)));
@@ -101,7 +115,7 @@ pub fn knows_the_answer(tests: &str, exercise: &Exercise) -> bool {
         return false;
     };
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-    let wanted = digits(&exercise.options[exercise.answer]);
+    let wanted = digits(exercise.right_option());
     let plain = code.replace('_', "");
     let has_number = !wanted.is_empty()
         && plain
@@ -131,7 +145,10 @@ mod tests {
             let text = format!(
                 "[[exercises]]\nid = \"{id}\"\ntitle = \"T\"\nkind = \"predict\"\ngroup = \"{group}\"\nquestion = \"?\"\noptions = [\"1\", \"{right}\"]\nanswer = 1\n"
             );
-            exercise::parse(&text, "05", "05-x", "course.toml").unwrap().remove(0)
+            exercise::parse(&text, "05", "05-x", "course.toml")
+                .unwrap()
+                .exercises
+                .remove(0)
         };
         let asked = TESTS.to_owned()
             + "mod ex_05_2_b { #[test] fn t() { ask(\"05.2\") } }\nfn ask(id: &str) { include_str!(\"../course.toml\"); }\n";

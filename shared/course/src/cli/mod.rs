@@ -78,7 +78,7 @@ pub enum Command {
     },
     /// Test your code, exercise by exercise
     #[command(
-        after_help = "A question (kind `predict`) is asked when it is checked alone, on a terminal.\nStatus 0 when everything that was asked for passes, 1 when not.\n\nExamples:\n  cargo course check          the lesson you worked on last\n  cargo course check 05       all exercises of a lesson\n  cargo course check 05.1     one exercise, in full"
+        after_help = "A question (kind `predict`) is asked when it is checked alone, on a terminal.\nStatus 0 when everything that was asked for passes, 1 when not.\nOne test may take 30 seconds; COURSE_SECONDS sets another limit.\n\nExamples:\n  cargo course check          the lesson you worked on last\n  cargo course check 05       all exercises of a lesson\n  cargo course check 05.1     one exercise, in full"
     )]
     Check {
         /// A lesson or an exercise; the lesson you worked on last when left out
@@ -101,13 +101,15 @@ pub enum Command {
         exercise: String,
     },
     /// Answer an exercise that is a question
-    #[command(after_help = "Example:\n  cargo course answer 05.7 b")]
+    #[command(
+        after_help = "Without an option the question is shown.\n\nExamples:\n  cargo course answer 05.7\n  cargo course answer 05.7 b"
+    )]
     Answer {
         /// The exercise
         #[arg(value_name = "NN.k")]
         exercise: String,
         /// The option: its letter or its text
-        option: String,
+        option: Option<String>,
     },
     /// The reference's body, after you passed or give up
     #[command(after_help = "Example:\n  cargo course solution 05.1 --give-up")]

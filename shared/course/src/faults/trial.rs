@@ -80,7 +80,7 @@ fn tried(plan: &Plan, fault: &Fault, copy: &Copy, built: &BuiltTests) -> Result<
         Err(problem) => return Ok(Verdict::Untried { problem }),
     };
     Ok(match ran.failed.first() {
-        _ if ran.is_late => Verdict::Hangs {
+        _ if ran.late.is_some() => Verdict::Hangs {
             seconds: LIMIT.as_secs(),
         },
         None => Verdict::NotCaught,

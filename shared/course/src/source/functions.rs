@@ -80,13 +80,22 @@ pub fn parse(text: &str) -> Result<Parsed, NotRust> {
         line: error.span().start().line,
         message: error.to_string(),
     })?;
+    // The parser leaves out a byte order mark and a `#!` line, and counts bytes from what follows.
+    let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+    let skipped = mark + file.shebang.map_or(0, |line| line.len());
     let mut parsed = Parsed::default();
     for item in &file.items {
         match item {
-            Item::Fn(item) => parsed.functions.push(function(item, text)),
+            Item::Fn(item) => parsed.functions.push(function(item, &text[skipped..])),
             item => parsed.others.push(other(item)),
         }
     }
+    let moved = |range: &mut Range<usize>| *range = range.start + skipped..range.end + skipped;
+    for function in &mut parsed.functions {
+        moved(&mut function.item);
+        moved(&mut function.body);
+    }
+    parsed.others.iter_mut().for_each(|item| moved(&mut item.item));
     Ok(parsed)
 }
 

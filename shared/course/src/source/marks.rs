@@ -162,7 +162,10 @@ mod tests {
 
     fn exercise(kind: &str) -> Exercise {
         let text = format!("[[exercises]]\nid = \"05.5\"\ntitle = \"T\"\nkind = \"{kind}\"\nfunction = \"a::b\"\n");
-        exercise::parse(&text, "05", "05-x", "course.toml").unwrap().remove(0)
+        exercise::parse(&text, "05", "05-x", "course.toml")
+            .unwrap()
+            .exercises
+            .remove(0)
     }
 
     #[track_caller]

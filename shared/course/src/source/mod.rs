@@ -141,25 +141,45 @@ pub fn stub(exercise: &Exercise) -> String {
 }
 
 /// The learner's text with one function as it ships, and everything else byte for byte as it was. A function that is not there is
-/// added at the end.
+/// added at the end. The function has the line ends of the rest.
 ///
 /// # Errors
 /// When one of the two texts is no Rust; then only the whole file can be put back.
 pub fn reset_function(learner: &str, shipped: &str, exercise: &Exercise, shown: &str) -> Result<String, CourseError> {
     let name = exercise.function_name();
-    let fresh = parse(shipped, shown)?;
-    let Some(fresh) = fresh.function(name) else {
-        return Err(CourseError::Marks {
-            path: shown.to_owned(),
-            problem: format!("{}: there is no function {name} in the lesson", exercise.id),
-        });
+    let wrong = |problem: String| CourseError::Marks {
+        path: shown.to_owned(),
+        problem: format!("{}: {problem}", exercise.id),
     };
-    let parsed = parse(learner, shown)?;
-    let fresh = &shipped[fresh.item.clone()];
-    Ok(match parsed.function(name) {
-        Some(old) => format!("{}{fresh}{}", &learner[..old.item.start], &learner[old.item.end..]),
-        None => format!("{}\n\n{fresh}\n", learner.trim_end()),
-    })
+    let fresh = parse(shipped, shown)?;
+    let fresh = fresh
+        .function(name)
+        .ok_or_else(|| wrong(format!("there is no function {name} in the lesson")))?;
+    let before = parse(learner, shown)?;
+    let end = if learner.contains("\r\n") { "\r\n" } else { "\n" };
+    let item = shipped[fresh.item.clone()].replace('\n', end);
+    let text = match before.function(name) {
+        Some(old) => format!("{}{item}{}", &learner[..old.item.start], &learner[old.item.end..]),
+        None => {
+            let close = if learner.is_empty() || learner.ends_with('\n') {
+                ""
+            } else {
+                end
+            };
+            format!("{learner}{close}{end}{item}{end}")
+        }
+    };
+    // Places that were counted wrong would show here, and never in the learner's file.
+    let after = parse(&text, shown)?;
+    let others = |parsed: &Parsed| -> Vec<String> {
+        let others = parsed.functions.iter().filter(|function| function.name != name);
+        others.map(|function| function.code.clone()).collect()
+    };
+    let is_fresh = after.function(name).is_some_and(|function| function.code == fresh.code);
+    if !is_fresh || others(&before) != others(&after) {
+        return Err(wrong(format!("{name} can not be put back by itself")));
+    }
+    Ok(text)
 }
 
 /// Whether the `todo!` of this exercise still stands in its body.
@@ -182,14 +202,20 @@ pub fn hash(text: &str) -> String {
     format!("{hash:016x}")
 }
 
-/// The text of a file.
+/// The text of a file, with line ends of one character: for comparing, and for files that are generated from it.
 ///
 /// # Errors
 /// When it can not be read.
 pub fn read(path: &Path) -> Result<String, CourseError> {
-    let text = std::fs::read_to_string(path).map_err(CourseError::io(path, "make the file readable, as UTF-8 text"))?;
-    // Editors on Windows write line ends of two characters; positions are counted with one.
-    Ok(text.replace("\r\n", "\n"))
+    Ok(read_exactly(path)?.replace("\r\n", "\n"))
+}
+
+/// The text of a file, byte for byte: for a file that will be written again.
+///
+/// # Errors
+/// When it can not be read.
+pub fn read_exactly(path: &Path) -> Result<String, CourseError> {
+    std::fs::read_to_string(path).map_err(CourseError::io(path, "make the file readable, as UTF-8 text"))
 }
 
 /// The functions of a file.
@@ -213,7 +239,7 @@ mod tests {
 
     fn exercises() -> Vec<Exercise> {
         let text = "[[exercises]]\nid = \"05.1\"\ntitle = \"One\"\nfunction = \"a::one\"\n[[exercises]]\nid = \"05.2\"\ntitle = \"Two\"\nkind = \"mend\"\nfunction = \"a::two\"\n";
-        exercise::parse(text, "05", "05-x", "course.toml").unwrap()
+        exercise::parse(text, "05", "05-x", "course.toml").unwrap().exercises
     }
 
     #[test]
@@ -232,8 +258,8 @@ mod tests {
         let learner = SHIPPED.replace("todo!(\"05.1 One\")", "a  -  1") + "\n// mine\nfn helper() {}\n";
         let reset = reset_function(&learner, SHIPPED, &one, "a.rs").unwrap();
         assert_eq!(reset, SHIPPED.to_owned() + "\n// mine\nfn helper() {}\n");
-        let without = reset_function("//! Mine.\n", SHIPPED, &one, "a.rs").unwrap();
-        assert!(without.starts_with("//! Mine.\n\n/// One.\npub fn one"), "{without}");
+        let without = reset_function("//! Mine.\n \n", SHIPPED, &one, "a.rs").unwrap();
+        assert!(without.starts_with("//! Mine.\n \n\n/// One.\npub fn one"), "{without}");
         let error = reset_function("fn (", SHIPPED, &one, "a.rs").unwrap_err();
         assert!(error.to_string().starts_with("a.rs:1: this is no Rust"), "{error}");
     }

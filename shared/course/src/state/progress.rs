@@ -29,7 +29,7 @@ pub struct Progress {
     pub tests: Option<String>,
     /// Hash of the last body that was checked: a check of the same text again is not another attempt.
     pub body: Option<String>,
-    /// When the learner's file was made.
+    /// When it was first worked on: a hint, a check of a written body, an answer, the solution.
     pub started_at: Option<String>,
     /// When it was last checked or answered.
     pub checked_at: Option<String>,
@@ -52,7 +52,7 @@ pub enum Status {
     Passed,
 }
 
-/// The answers to a predict exercise. The first one is what was believed.
+/// The answers to a predict exercise. The first one is what was believed; it stays when the question is opened again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
@@ -69,8 +69,14 @@ pub struct Answer {
 }
 
 impl Progress {
+    /// Notes that it is being worked on.
+    pub fn begin(&mut self) {
+        self.started_at.get_or_insert_with(clock::now);
+    }
+
     /// Notes a check of a written body. `body` is any hash of its text.
     pub fn checked(&mut self, passed: bool, body: &str) {
+        self.begin();
         if self.body.as_deref() != Some(body) {
             self.attempts += 1;
             self.body = Some(body.to_owned());
@@ -80,6 +86,7 @@ impl Progress {
 
     /// Notes an answer to a predict exercise.
     pub fn answered(&mut self, option: usize, right: bool) {
+        self.begin();
         let answer = self.answer.get_or_insert_default();
         if answer.times == 0 {
             (answer.first, answer.first_right) = (option, right);
@@ -100,14 +107,13 @@ impl Progress {
         self.checked_at = Some(now);
     }
 
-    /// Opens it again, as before the first check. What a teacher counts stays: attempts, and a give-up.
+    /// Opens it again, as before the first check. What a teacher counts stays: attempts, hints, a give-up, the first answer, and when it
+    /// was begun.
     pub fn reopen(&mut self) {
-        *self = Self {
-            attempts: self.attempts,
-            gave_up: self.gave_up,
-            rest: std::mem::take(&mut self.rest),
-            ..Self::default()
-        };
+        self.status = Status::Open;
+        self.skipped = false;
+        (self.body, self.checked_at, self.passed_at) = (None, None, None);
+        (self.signature, self.tests) = (None, None);
     }
 
     /// Whether the solution may be shown: it passed once, or the reader gave up.

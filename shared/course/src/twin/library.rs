@@ -133,11 +133,13 @@ fn macros(twin: &Twin) -> Result<String, CourseError> {
             );
         }
     }
+    // A reference body that ends in a loop stands behind a `return` here.
+    const ALLOWED: &str = "#![allow(unreachable_code)] ";
     let rest = "($($other:tt)*) => { ::core::todo!($($other)*) };";
     Ok(match twin.owner {
-        Owner::Learner => format!("#[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} "),
+        Owner::Learner => format!("{ALLOWED}#[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} "),
         Owner::Verify => format!(
-            "#[cfg(not(feature = \"stubs\"))] #[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} {SWITCH} "
+            "{ALLOWED}#[cfg(not(feature = \"stubs\"))] #[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} {SWITCH} "
         ),
     })
 }
@@ -172,21 +174,45 @@ fn literals(twin: &Twin, exercise: &Exercise) -> Result<Vec<String>, CourseError
 /// | `stub 05.1` | panics, as the learner's file does before it is written |
 /// | `fault 05.5` | the faulty one, as it ships (mend) |
 /// | `empty 04.5` | returns the emptiest value of its type (catch) |
+/// | `idea 05.1 0` | the reference's with the fault of its first wrong idea |
+/// | `other 05.1 0` | the reference's with its first other fault |
 fn switched(twin: &Twin, exercise: &Exercise, marked: &marks::Marked) -> Result<String, CourseError> {
     let id = &exercise.id;
-    let mut body = format!(
-        "{{\n    if crate::course_switch::is(\"stub {id}\") {{ ::core::panic!(\"not yet implemented: {id}\") }}\n"
+    let mut out = "{\n".to_owned();
+    let mut add = |switch: &str, body: &str| {
+        out += &format!(
+            "    if crate::course_switch::is({switch:?}) {{ return {{\n{}\n    }} }}\n",
+            body.trim_end()
+        );
+    };
+    add(
+        &format!("stub {id}"),
+        &format!("::core::panic!(\"not yet implemented: {id}\")"),
     );
     if let Some(faulty) = &marked.faulty {
-        body += &format!("    if crate::course_switch::is(\"fault {id}\") {{ return {{\n{faulty}    }} }}\n");
+        add(&format!("fault {id}"), faulty);
     }
     if exercise.kind == Kind::Catch {
         let path: PathBuf = twin.tracked_file_of(exercise)?;
         let parsed = source::parse(&source::read(&path)?, &twin.shown(&path))?;
-        let empty = parsed
-            .function(exercise.function_name())
-            .map_or("()", |function| function.empty);
-        body += &format!("    if crate::course_switch::is(\"empty {id}\") {{ return {empty} }}\n");
+        let function = parsed.function(exercise.function_name());
+        add(&format!("empty {id}"), function.map_or("()", |function| function.empty));
     }
-    Ok(body + &marked.right + "}\n")
+    // A fault that can not be planted is a problem of its own, see `verify`.
+    for (index, idea) in exercise
+        .ideas
+        .iter()
+        .enumerate()
+        .filter(|(_, idea)| !idea.fault.is_empty())
+    {
+        if let Ok(body) = idea.fault.planted(&marked.right) {
+            add(&format!("idea {id} {index}"), &body);
+        }
+    }
+    for (index, other) in exercise.others.iter().enumerate() {
+        if let Ok(body) = other.fault.planted(&marked.right) {
+            add(&format!("other {id} {index}"), &body);
+        }
+    }
+    Ok(out + &marked.right + "}\n")
 }

@@ -1,7 +1,10 @@
 //! The manifests of the twins: a workspace of its own with the root's settings, and one package a lesson.
 //!
 //! The settings are the root's so that what both workspaces need is built once: profiles, versions, the lock file and the target
-//! folder. The lock file names the twins from the start, so that cargo has nothing to resolve and needs no network.
+//! folder. For the lessons themselves that is not enough: cargo names what it builds by a package's place within its workspace. So
+//! `lessons` and `shared` are links here, and `lessons/05-generation` is the same place in both workspaces. (Where the system
+//! allows no links the lessons are built once more.) The lock file names the twins from the start, so that cargo has nothing to
+//! resolve and needs no network.
 
 use std::path::Path;
 
@@ -20,18 +23,51 @@ pub(crate) const NOTE: &str = "# Written by `cargo course`; it is written anew b
 pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
     let root = read(&twin.root.join("Cargo.toml"), twin)?;
     let package = read(&twin.lesson.join("Cargo.toml"), twin)?;
-    let work = workspace(twin, root, members);
+    // The folder that the lessons seem to lie in.
+    let base = if has_links(twin) { &twin.work } else { &twin.root };
+    let work = workspace(twin, root, members, base);
     write_table(&twin.work.join("Cargo.toml"), &work)?;
-    write_table(&twin.folder.join("Cargo.toml"), &self::package(twin, package))?;
+    write_table(&twin.folder.join("Cargo.toml"), &self::package(twin, package, base))?;
     let root = source::read(&twin.root.join("Cargo.lock")).unwrap_or_default();
     lock::write(&twin.work, &with_twins(&root, twin.owner, members))?;
     let target = path_from(&twin.work, &twin.root.join("target"), &twin.root);
-    let config = format!("{NOTE}[build]\ntarget-dir = \"{target}\"\n");
+    let mut config = format!("{NOTE}[build]\ntarget-dir = \"{target}\"\n");
+    let manifest = twin.root.join("Cargo.toml").display().to_string();
+    // `cargo course` inside this workspace, which has no such package. Cargo splits an alias at blanks.
+    if twin.owner == Owner::Learner && !manifest.contains(char::is_whitespace) {
+        let alias = Value::String(format!("run --quiet --manifest-path {manifest} --package course --"));
+        config += &format!("[alias]\ncourse = {alias}\n");
+    }
     super::write(&twin.work.join(".cargo/config.toml"), &config)?;
     if has_costs(twin) {
         super::write(&twin.folder.join("examples/costs.rs"), &costs(twin))?;
     }
     Ok(())
+}
+
+/// Makes `lessons` and `shared` links to those of the root. Returns whether both stand.
+fn has_links(twin: &Twin) -> bool {
+    ["lessons", "shared"].into_iter().all(|name| {
+        let (link, to) = (twin.work.join(name), twin.root.join(name));
+        let relative = path_from(&twin.work, &to, &twin.root);
+        if !to.is_dir() {
+            return true;
+        }
+        if std::fs::read_link(&link).is_ok_and(|found| found != Path::new(&relative)) {
+            // From before a move of the folder.
+            let _ = std::fs::remove_file(&link);
+        }
+        if std::fs::symlink_metadata(&link).is_err() {
+            let made = std::fs::create_dir_all(&twin.work);
+            #[cfg(unix)]
+            let made = made.and_then(|()| std::os::unix::fs::symlink(&relative, &link));
+            #[cfg(windows)]
+            let made = made.and_then(|()| std::os::windows::fs::symlink_dir(&relative, &link));
+            // Without a link the lessons are built twice, and that is all.
+            let _ = made;
+        }
+        link.is_symlink()
+    })
 }
 
 /// Whether the lesson has tasks to compare costs with.
@@ -78,29 +114,18 @@ fn with_twins(root: &str, owner: Owner, members: &[String]) -> String {
 }
 
 /// The root's manifest for the twins: other members, the same everything else.
-fn workspace(twin: &Twin, mut root: Table, members: &[String]) -> Table {
-    let names: Vec<Value> = members
-        .iter()
-        .map(|number| Value::String(format!("lesson{number}")))
-        .collect();
+fn workspace(twin: &Twin, mut root: Table, members: &[String], base: &Path) -> Table {
+    let names = members.iter().map(|number| Value::String(format!("lesson{number}")));
+    let names = Value::Array(names.collect());
     if let Some(Value::Table(workspace)) = root.get_mut("workspace") {
-        workspace.insert("members".into(), Value::Array(names));
+        workspace.insert("members".into(), names.clone());
+        // Lessons that lie here by a link are members too.
+        workspace.insert("default-members".into(), names);
         workspace.remove("exclude");
-        workspace.remove("default-members");
         if let Some(Value::Table(dependencies)) = workspace.get_mut("dependencies") {
             for (_, dependency) in dependencies.iter_mut() {
-                move_path(dependency, &twin.root, &twin.work, &twin.root);
+                move_path(dependency, base, &twin.work, &twin.root);
             }
-        }
-    }
-    // A reference body that ends in a loop stands behind a `return` here, see the twin's `todo!`.
-    let lints = root
-        .get_mut("workspace")
-        .and_then(|workspace| workspace.get_mut("lints"));
-    if let Some(Value::Table(lints)) = lints {
-        let rust = lints.entry("rust").or_insert_with(|| Value::Table(Table::new()));
-        if let Value::Table(rust) = rust {
-            rust.insert("unreachable_code".into(), Value::String("allow".into()));
         }
     }
     if let Some(Value::Table(profiles)) = root.get_mut("profile") {
@@ -140,7 +165,7 @@ fn twin_package(owner: Owner, number: &str) -> String {
 }
 
 /// The lesson's manifest for its twin.
-fn package(twin: &Twin, mut manifest: Table) -> Table {
+fn package(twin: &Twin, mut manifest: Table, base: &Path) -> Table {
     let name = twin.package();
     if let Some(Value::Table(package)) = manifest.get_mut("package") {
         package.insert("name".into(), Value::String(name.clone()));
@@ -167,7 +192,9 @@ fn package(twin: &Twin, mut manifest: Table) -> Table {
         .entry("dependencies")
         .or_insert_with(|| Value::Table(Table::new()));
     if let Value::Table(dependencies) = dependencies {
-        let reference = table([("package", lesson), ("path", tracked(""))]);
+        let inside = twin.lesson.strip_prefix(&twin.root).unwrap_or(&twin.lesson);
+        let path = path_from(&twin.folder, &base.join(inside), &twin.root);
+        let reference = table([("package", lesson), ("path", path)]);
         dependencies.insert("reference".into(), Value::Table(reference));
     }
     let features = Table::from_iter([

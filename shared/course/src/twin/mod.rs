@@ -24,8 +24,9 @@ use crate::clock;
 use crate::error::CourseError;
 use crate::exercise::{self, Exercise};
 use crate::lessons;
+use crate::page::Page;
 use crate::source::{self, functions};
-use crate::state::State;
+use crate::state::{State, free_name};
 use crate::tools::Course;
 
 /// A lesson and the place of its twin.
@@ -77,6 +78,7 @@ impl Twin {
                 lesson: number.to_owned(),
             });
         }
+        twin.take_over()?;
         Ok(twin)
     }
 
@@ -87,6 +89,7 @@ impl Twin {
     /// When the lesson's marks or `course.toml` are wrong, or the folder can not be written.
     pub fn start(course: &Course, number: &str) -> Result<(Self, Started), CourseError> {
         let twin = Self::of(course, number)?;
+        twin.take_over()?;
         let started = twin.make_files()?;
         twin.refresh(course)?;
         let notes = twin.notes()?;
@@ -100,7 +103,6 @@ impl Twin {
                 if is_new(&started) || progress.signature.is_none() {
                     progress.signature = Some(signature);
                     progress.tests = tests;
-                    progress.started_at = Some(clock::now());
                 }
             }
         })?;
@@ -213,6 +215,64 @@ impl Twin {
         source::read(&self.lesson.join("tests/exercises.rs"))
     }
 
+    /// Moves the learner's files to where the lesson has its exercises now: `src/step.rs` to `src/exercises/step.rs`. A file is moved byte
+    /// for byte, after a copy, where nothing stands in its way and exactly one old file has a function of the new one.
+    fn take_over(&self) -> Result<(), CourseError> {
+        let source = self.folder.join("src");
+        let files = self.files()?;
+        let is_known = |path: &Path| files.iter().any(|(file, _)| source.join(file) == path);
+        for (file, exercise) in &files {
+            let to = source.join(file);
+            if to.exists() {
+                continue;
+            }
+            let neighbours = self.neighbours(exercise)?;
+            let has_one = |path: &PathBuf| {
+                // As a word: a file that does not compile is moved too.
+                let text = source::read(path).unwrap_or_default();
+                neighbours
+                    .iter()
+                    .any(|exercise| text.contains(&format!("fn {}", exercise.function_name())))
+            };
+            let mut old = rust_files(&source);
+            old.retain(|path| !is_known(path) && has_one(path));
+            if old.iter().any(|path| path.file_name() == to.file_name()) {
+                old.retain(|path| path.file_name() == to.file_name());
+            }
+            let shown: Vec<String> = old.iter().map(|path| self.shown(path)).collect();
+            let (shown, to_shown) = (shown.join(", "), self.shown(&to));
+            let text = match old.as_slice() {
+                [] => continue,
+                [from] => {
+                    let backup = self.move_aside(from, &to)?;
+                    format!(
+                        "{shown} is now {to_shown}, where the lesson has it; a copy is in {}",
+                        self.shown(&backup)
+                    )
+                }
+                _ => format!(
+                    "the exercises of {shown} are in {to_shown} now: `cargo course start {}` makes it, then copy your functions there",
+                    self.number
+                ),
+            };
+            eprint!("{}", Page::of_stderr().text(&text));
+        }
+        Ok(())
+    }
+
+    /// Moves a file to a place that is free. Returns the folder with the copy.
+    fn move_aside(&self, from: &Path, to: &Path) -> Result<PathBuf, CourseError> {
+        const ACTION: &str = "the learner's folder must be writable and the disk not full";
+        let backup = free_name(&self.work.join("backup"), &format!("{}-moved", clock::stamp()), "");
+        let copy = backup.join(from.strip_prefix(&self.folder).unwrap_or(Path::new("file.rs")));
+        for folder in [&copy, to].into_iter().filter_map(|path| path.parent()) {
+            std::fs::create_dir_all(folder).map_err(CourseError::io(folder, ACTION))?;
+        }
+        std::fs::copy(from, &copy).map_err(CourseError::io(&copy, ACTION))?;
+        std::fs::rename(from, to).map_err(CourseError::io(to, ACTION))?;
+        Ok(backup)
+    }
+
     fn of(course: &Course, number: &str) -> Result<Self, CourseError> {
         Ok(Self {
             number: number.to_owned(),
@@ -271,6 +331,24 @@ impl Twin {
 }
 
 pub(crate) type Note = (String, String, Option<String>, Box<dyn Fn(&Started) -> bool>);
+
+/// All Rust files below a folder, but the generated `lib.rs`.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|end| end == "rs")
+            && !path.ends_with("src/lib.rs")
+            && !path.ends_with("mod.rs")
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
 
 /// Hash of the code of a group of tests; `None` when there is no such group.
 pub fn group_hash(tests: &str, group: &str) -> Option<String> {

@@ -3,7 +3,8 @@
 //! The definition: the reference passes; for each exercise k, a twin with only that body stubbed compiles, its group of tests fails, and
 //! every other group passes. A mend exercise's faulty body is held to the same. A catch exercise's reference kills every planted
 //! fault, and an empty answer does not pass. Hints, minutes, difficulty and the named wrong ideas are complete, and the chapter
-//! names the exercise.
+//! names the exercise. The fault of each wrong idea is planted, and the idea must be named for it; other faults are planted, which must
+//! fail and be named as none.
 //!
 //! # Why one build is enough
 //! A twin for each of thirty exercises would be built thirty times. Instead there is one twin a lesson, in which every body is a
@@ -40,8 +41,12 @@ pub struct Outcome {
     pub schema: u32,
     /// How many exercises of each lesson were looked at.
     pub exercises: BTreeMap<String, usize>,
-    /// How many times a lesson's tests were run.
+    /// Number of runs of a lesson's tests.
     pub runs: usize,
+    /// Number of wrong ideas whose planted fault was named as that idea.
+    pub named: usize,
+    /// Number of other planted faults that failed and were named as no idea.
+    pub unnamed: usize,
     /// What is wrong, each with its file or exercise.
     pub problems: Vec<String>,
 }
@@ -90,7 +95,8 @@ pub fn verify(course: &Course, numbers: &[String]) -> Result<Outcome, CourseErro
                 .push(format!("lesson {}: its tests were not built", twin.number));
             continue;
         };
-        Trial { twin, program }.all(&mut outcome)?;
+        let tests = twin.tests()?;
+        Trial { twin, program, tests }.all(&mut outcome)?;
     }
     Ok(outcome)
 }
@@ -103,9 +109,11 @@ pub fn render(outcome: &Outcome, page: &Page) -> String {
     }
     let num_exercises: usize = outcome.exercises.values().sum();
     let summary = format!(
-        "{num_exercises} exercises in {} lessons, {} runs of their tests: {}",
+        "{num_exercises} exercises in {} lessons, {} runs of their tests, {} wrong ideas named, {} other faults named as none: {}",
         outcome.exercises.len(),
         outcome.runs,
+        outcome.named,
+        outcome.unnamed,
         match outcome.problems.len() {
             0 => "every one is as it should be".to_owned(),
             1 => "1 problem".to_owned(),

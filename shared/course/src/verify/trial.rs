@@ -4,13 +4,18 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Outcome;
-use crate::check::groups::{self, Ran};
+use crate::check::groups::Ran;
+use crate::check::{groups, words};
 use crate::error::CourseError;
-use crate::exercise::{Exercise, Kind};
+use crate::exercise::{Exercise, Fault, Kind};
+use crate::source;
 use crate::twin::Twin;
 
-/// How long all groups of a lesson may take in one run.
+/// How long one test of the reference may take.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// How long one test of a planted fault may take: some faults loop.
+const FAULT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The built tests of one lesson.
 pub struct Trial<'a> {
@@ -18,6 +23,8 @@ pub struct Trial<'a> {
     pub twin: &'a Twin,
     /// Its tests.
     pub program: &'a Path,
+    /// The text of its `tests/exercises.rs`.
+    pub tests: String,
 }
 
 impl Trial<'_> {
@@ -35,7 +42,7 @@ impl Trial<'_> {
                 problems.push(format!("{start}: the test {name} belongs to no exercise"));
             }
         }
-        let reference = self.run("")?;
+        let reference = self.run("ex_", "", LIMIT)?;
         outcome.runs += 1;
         for failed in &reference.failed {
             problems.push(format!(
@@ -54,6 +61,7 @@ impl Trial<'_> {
                 outcome.runs += 1;
                 self.stands_alone(exercise, &switch, what, &mut outcome.problems)?;
             }
+            self.faults(exercise, outcome)?;
         }
         Ok(())
     }
@@ -66,22 +74,16 @@ impl Trial<'_> {
         what: &str,
         problems: &mut Vec<String>,
     ) -> Result<(), CourseError> {
-        let ran = self.run(switch)?;
+        let ran = self.run("ex_", switch, LIMIT)?;
         let own = format!("{}::", exercise.group);
-        if !ran.failed.iter().any(|failed| failed.name.starts_with(&own)) {
+        let (mine, others): (Vec<_>, Vec<_>) = ran.failed.iter().partition(|failed| failed.name.starts_with(&own));
+        if mine.is_empty() {
             problems.push(format!(
                 "{}: {} passes with {what}: its tests do not test it",
                 exercise.id, exercise.group
             ));
         }
-        let others = ran
-            .failed
-            .iter()
-            .filter(|failed| !failed.name.starts_with(&own) && !failed.name.starts_with("whole::"));
         for failed in others {
-            if self.passes_alone(&failed.name, switch)? {
-                continue;
-            }
             problems.push(format!(
                 "{}: with {what}, {} fails too: a group uses only its own function",
                 exercise.id, failed.name
@@ -90,32 +92,97 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Whether a test passes when it is the only one. All groups at once share a process: a test that counts allocations may see those of a
-    /// neighbour which panics, and then says nothing about its own function.
-    fn passes_alone(&self, test: &str, switch: &str) -> Result<bool, CourseError> {
-        let ran = groups::run(self.program, &self.twin.folder, test, switch, LIMIT)?;
-        Ok(ran.failed.is_empty() && !ran.passed.is_empty())
+    /// The fault of each wrong idea is named as that idea, and no other fault as any.
+    fn faults(&self, exercise: &Exercise, outcome: &mut Outcome) -> Result<(), CourseError> {
+        let reference = source::marked(self.twin, exercise)?.right;
+        for (index, idea) in exercise
+            .ideas
+            .iter()
+            .enumerate()
+            .filter(|(_, idea)| !idea.fault.is_empty())
+        {
+            let what = format!("{}: idea {:?}", exercise.id, idea.name);
+            let switch = format!("idea {} {index}", exercise.id);
+            let Some((ran, named)) = self.planted(exercise, &idea.fault, &reference, &what, &switch, outcome)? else {
+                continue;
+            };
+            match named.as_slice() {
+                [only] if *only == idea.name => outcome.named += 1,
+                [] => outcome
+                    .problems
+                    .push(format!("{what}: its own fault is not named; {}", summary(&ran))),
+                _ => outcome
+                    .problems
+                    .push(format!("{what}: its own fault is named {named:?}; {}", summary(&ran))),
+            }
+        }
+        for (index, other) in exercise
+            .others
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| !other.fault.is_empty())
+        {
+            let what = format!("{}: other fault {:?}", exercise.id, other.what);
+            let switch = format!("other {} {index}", exercise.id);
+            let Some((ran, named)) = self.planted(exercise, &other.fault, &reference, &what, &switch, outcome)? else {
+                continue;
+            };
+            if ran.failed.is_empty() {
+                outcome.problems.push(format!("{what}: no test fails for it"));
+            } else if !named.is_empty() {
+                outcome
+                    .problems
+                    .push(format!("{what}: it is named {named:?}; {}", summary(&ran)));
+            } else {
+                outcome.unnamed += 1;
+            }
+        }
+        Ok(())
     }
 
-    /// All groups at once; one by one when the program did not live to its end.
-    fn run(&self, switch: &str) -> Result<Ran, CourseError> {
-        let folder: &Path = &self.twin.folder;
-        let ran = groups::run(self.program, folder, "ex_", switch, LIMIT)?;
-        let ended_early = ran.is_late
-            || ran
-                .failed
-                .iter()
-                .any(|failed| failed.message.starts_with("it ended the whole program"));
-        if !ended_early {
-            return Ok(ran);
+    /// Runs the exercise's own group with a fault, and returns the names of the ideas that explain what fails. `None`: the fault can not
+    /// be planted.
+    fn planted(
+        &self,
+        exercise: &Exercise,
+        fault: &Fault,
+        reference: &str,
+        what: &str,
+        switch: &str,
+        outcome: &mut Outcome,
+    ) -> Result<Option<(Ran, Vec<String>)>, CourseError> {
+        if let Err(problem) = fault.planted(reference) {
+            outcome.problems.push(format!("{what}: {problem}"));
+            return Ok(None);
         }
-        let mut all = Ran::default();
-        for exercise in &self.twin.exercises {
-            let filter = format!("{}::", exercise.group);
-            let ran = groups::run(self.program, folder, &filter, switch, LIMIT)?;
-            all.passed.extend(ran.passed);
-            all.failed.extend(ran.failed);
-        }
-        Ok(all)
+        outcome.runs += 1;
+        let ran = self.run(&format!("{}::", exercise.group), switch, FAULT_LIMIT)?;
+        let failures = words::failures(self.twin, exercise, &ran, &self.tests);
+        let ideas = words::ideas(exercise, &ran, &failures);
+        let named = ideas.into_iter().map(|idea| idea.name.clone()).collect();
+        Ok(Some((ran, named)))
     }
+
+    fn run(&self, filter: &str, switch: &str, limit: Duration) -> Result<Ran, CourseError> {
+        groups::run(self.program, &self.twin.folder, filter, switch, limit)
+    }
+}
+
+/// What a run came to, for the author of an idea.
+fn summary(ran: &Ran) -> String {
+    let names = |names: &mut dyn Iterator<Item = &String>| {
+        let names: Vec<&str> = names.map(|name| name.rsplit("::").next().unwrap_or_default()).collect();
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
+    };
+    let message = ran.failed.first().map_or("", |failed| failed.message.as_str());
+    format!(
+        "fails: {}; passes: {}; first message: {:?}",
+        names(&mut ran.failed.iter().map(|failed| &failed.name)),
+        names(&mut ran.passed.iter()),
+        message.chars().take(160).collect::<String>()
+    )
 }

@@ -2,7 +2,7 @@
 
 use crate::check::words;
 use crate::error::CourseError;
-use crate::exercise::{Exercise, Kind};
+use crate::exercise::{self, Exercise, Idea, Kind, Prediction};
 use crate::source::{self, functions};
 use crate::tools::Course;
 use crate::twin::Twin;
@@ -18,6 +18,7 @@ pub fn all(course: &Course, twin: &Twin, problems: &mut Vec<String>) -> Result<(
         ));
     }
     let mut groups: Vec<&str> = Vec::new();
+    let is_new = !twin.exercises.iter().flat_map(|one| &one.ideas).any(Idea::is_old);
     for exercise in &twin.exercises {
         let mut missing = Vec::new();
         texts(exercise, &mut missing);
@@ -33,12 +34,17 @@ pub fn all(course: &Course, twin: &Twin, problems: &mut Vec<String>) -> Result<(
             ));
         }
         for idea in &exercise.ideas {
-            if exercise.kind != Kind::Predict && !known.iter().any(|(name, _)| *name == idea.test) {
-                missing.push(format!(
-                    "idea {:?}: there is no test {:?} in {}",
-                    idea.name, idea.test, exercise.group
-                ));
+            for test in idea.fails.iter().chain(&idea.passes) {
+                if !known.iter().any(|(name, _)| name == test) {
+                    missing.push(format!(
+                        "idea {:?}: there is no test {test:?} in {}",
+                        idea.name, exercise.group
+                    ));
+                }
             }
+        }
+        if is_new {
+            faults(exercise, &mut missing);
         }
         if exercise.kind == Kind::Predict {
             question(exercise, &tests, &mut missing);
@@ -47,6 +53,16 @@ pub fn all(course: &Course, twin: &Twin, problems: &mut Vec<String>) -> Result<(
         }
         in_the_book(course, exercise, &mut missing);
         let start = format!("{file}:{}: {}", exercise.line, exercise.id);
+        problems.extend(missing.iter().map(|problem| format!("{start}: {problem}")));
+    }
+    let predictions = exercise::tasks(course, &twin.number)?.predictions;
+    for (index, one) in predictions.iter().enumerate() {
+        let mut missing = Vec::new();
+        if one.id.is_empty() || predictions[..index].iter().any(|known| known.id == one.id) {
+            missing.push("expected an `id` of its own".to_owned());
+        }
+        prediction(one, &mut missing);
+        let start = format!("{file}:{}: prediction {}", one.line, one.id);
         problems.extend(missing.iter().map(|problem| format!("{start}: {problem}")));
     }
     Ok(())
@@ -80,26 +96,76 @@ fn texts(exercise: &Exercise, missing: &mut Vec<String>) {
     }
 }
 
-/// Options with an answer each, and a test that computes the right one.
-fn question(exercise: &Exercise, tests: &str, missing: &mut Vec<String>) {
-    if exercise.because.trim().is_empty() {
-        missing.push("`because` is missing".to_owned());
+/// A fault for each idea, and at least two ordinary bugs: what a catch exercise asks for may not be expressed as a body.
+fn faults(exercise: &Exercise, missing: &mut Vec<String>) {
+    for idea in &exercise.ideas {
+        if idea.fails.is_empty() {
+            missing.push(format!("idea {:?}: `fails` names no test", idea.name));
+        }
+        if idea.fault.is_empty() && exercise.kind != Kind::Catch {
+            missing.push(format!("idea {:?}: expected a `fault` or a `body` to plant", idea.name));
+        }
     }
-    if exercise.answers.len() != exercise.options.len() {
+    if matches!(exercise.kind, Kind::Write | Kind::Mend) && exercise.others.len() < 2 {
         missing.push(format!(
-            "expected {} answers, one for each option, found {}",
-            exercise.options.len(),
-            exercise.answers.len()
+            "expected at least two `others`, ordinary bugs that are none of the ideas, found {}",
+            exercise.others.len()
         ));
     }
-    for (index, answer) in exercise.answers.iter().enumerate() {
-        if answer.trim().is_empty() != (index == exercise.answer) {
+    for other in &exercise.others {
+        if other.what.trim().is_empty() || other.fault.is_empty() {
+            missing.push("each of `others` has a `what`, and a `fault` or a `body`".to_owned());
+        }
+    }
+}
+
+/// A question of the story: its texts, and either options or a number's unit and factor.
+fn prediction(prediction: &Prediction, missing: &mut Vec<String>) {
+    for (key, text) in [("question", &prediction.question), ("because", &prediction.because)] {
+        if text.trim().is_empty() {
+            missing.push(format!("`{key}` is missing"));
+        }
+    }
+    if prediction.options.is_empty() {
+        if prediction.unit.is_empty() || prediction.within <= 1.0 {
+            missing.push("expected `options`, or a `unit` and a `within` above 1".to_owned());
+        }
+        return;
+    }
+    if prediction.options.len() < 2 {
+        missing.push("expected at least two `options`".to_owned());
+    }
+    answers(&prediction.options, prediction.answer, &prediction.answers, missing);
+}
+
+/// One text for each wrong option, and none for the right one. Where the right one is measured, each may be wrong.
+fn answers(options: &[String], right: Option<usize>, answers: &[String], missing: &mut Vec<String>) {
+    if answers.len() != options.len() {
+        missing.push(format!(
+            "expected {} answers, one for each option, found {}",
+            options.len(),
+            answers.len()
+        ));
+    }
+    if right.is_some_and(|right| right >= options.len()) {
+        missing.push(format!("expected an `answer` below {}", options.len()));
+    }
+    for (index, answer) in answers.iter().enumerate() {
+        if answer.trim().is_empty() != (right == Some(index)) {
             missing.push(format!(
                 "answer {index}: each wrong option has a text and the right one none"
             ));
         }
     }
-    let right = &exercise.options[exercise.answer];
+}
+
+/// Options with an answer each, and a test that computes the right one.
+fn question(exercise: &Exercise, tests: &str, missing: &mut Vec<String>) {
+    if exercise.because.trim().is_empty() {
+        missing.push("`because` is missing".to_owned());
+    }
+    answers(&exercise.options, exercise.answer, &exercise.answers, missing);
+    let right = exercise.right_option();
     if !words::knows_the_answer(tests, exercise) {
         missing.push(format!(
             "{} neither reads course.toml nor asserts {right:?}",

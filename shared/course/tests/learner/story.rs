@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::player::{Player, Ran};
 
-const FILE: &str = "work/lesson05/src/kernels.rs";
-const LESSON: &str = "lessons/05-generation/src/kernels.rs";
+const FILE: &str = "work/lesson05/src/exercises/kernels.rs";
+const LESSON: &str = "lessons/05-generation/src/exercises/kernels.rs";
 const TESTS: &str = "lessons/05-generation/tests/exercises.rs";
 const TODO: &str = "todo!(\"05.1 RMSNorm\")";
 
@@ -34,6 +34,10 @@ pub fn start(player: &Player) {
     player.course("start 05").expect(0, &["work/lesson05 is yours", FILE]);
     assert!(player.read(FILE).contains(TODO));
     player.course("start 05").expect(0, &["nothing of yours was changed"]);
+    // Wherever the learner stands.
+    for folder in ["work", "work/lesson05", "work/lesson05/src"] {
+        player.course_in(folder, "list 05").expect(0, &["05.1 RMSNorm"]);
+    }
 }
 
 pub fn check_unwritten(player: &Player) {
@@ -62,7 +66,7 @@ pub fn wrong_attempt(player: &Player) {
             "A wrong idea behind this: The mean is subtracted",
             "Layer norm subtracts the mean first",
             "x = [5, 5, 5, 5]",
-            "book/src/05-generation.md#05-1",
+            "target/book/05-generation.html#05-1",
         ],
     );
     player

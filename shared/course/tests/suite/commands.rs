@@ -79,7 +79,7 @@ fn hints_come_one_by_one_and_then_all_again() {
 #[test]
 fn a_wrong_answer_gets_its_own_words_and_the_first_one_stays() {
     let tree = workbook();
-    let answer = |typed: &str| predict::answer(&tree.course, "05.7", typed, &PAGE);
+    let answer = |typed: &str| predict::answer(&tree.course, "05.7", Some(typed), &PAGE);
     contains(
         &answer("b").unwrap(),
         &[
@@ -101,10 +101,65 @@ fn a_wrong_answer_gets_its_own_words_and_the_first_one_stays() {
     assert_eq!(progress.status, Status::Passed);
     let error = answer("d").unwrap_err().to_string();
     assert!(error.contains("type a letter, a to c"), "{error}");
-    let error = predict::answer(&tree.course, "05.1", "a", &PAGE)
+    let error = predict::answer(&tree.course, "05.1", Some("a"), &PAGE)
         .unwrap_err()
         .to_string();
     assert!(error.contains("05.1 RMSNorm is not a question"), "{error}");
+}
+
+#[test]
+fn without_an_answer_the_question_is_shown() {
+    let tree = workbook();
+    let shown = predict::answer(&tree.course, "05.7", None, &PAGE).unwrap();
+    contains(
+        &shown,
+        &["how many rows are computed?", "c) 2784", "cargo course answer 05.7 a"],
+    );
+    assert!(State::load(&tree.course).unwrap().progress("05.7").answer.is_none());
+}
+
+/// What was believed first is what a teacher wants to know, however often the exercise is opened again.
+#[test]
+fn the_first_answer_and_what_is_counted_stay_after_a_reset() {
+    let tree = started();
+    predict::answer(&tree.course, "05.7", Some("a"), &PAGE).unwrap();
+    hint::next(&tree.course, "05.1", &PAGE).unwrap();
+    reset::reset(&tree.course, "05.7", &PAGE).unwrap();
+    reset::reset(&tree.course, "05.1", &PAGE).unwrap();
+    let progress = |id: &str| State::load(&tree.course).unwrap().progress(id);
+    assert_eq!((progress("05.7").status, progress("05.1").hints), (Status::Open, 1));
+    predict::answer(&tree.course, "05.7", Some("c"), &PAGE).unwrap();
+    let answer = progress("05.7").answer.unwrap();
+    assert_eq!(
+        (answer.first, answer.first_right, answer.latest, answer.times),
+        (0, false, 2, 2)
+    );
+    assert_eq!(
+        (progress("05.7").status, progress("05.7").attempts),
+        (Status::Passed, 2)
+    );
+}
+
+#[test]
+fn an_exercise_begins_when_it_is_worked_on() {
+    let tree = started();
+    let started_at = |id: &str| State::load(&tree.course).unwrap().progress(id).started_at;
+    assert_eq!(started_at("05.1"), None);
+    hint::next(&tree.course, "05.1", &PAGE).unwrap();
+    assert!(started_at("05.1").is_some());
+    assert_eq!((started_at("05.5"), started_at("05.7")), (None, None));
+}
+
+/// Chapters write `--` in front of a lesson's flags, as for cargo.
+#[test]
+fn flags_of_a_lesson_may_stand_behind_two_dashes() {
+    let tree = workbook();
+    tree.write("fake/cargo.sh", "shift 5; echo \"$@\" >> fake/calls\n");
+    for words in [&["--", "--no-pause"][..], &["--no-pause"]] {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        assert!(course::run::run(&tree.course, "05", false, &words).unwrap().success());
+        assert_eq!(tree.calls(), ["--no-pause"]);
+    }
 }
 
 #[test]
@@ -239,6 +294,38 @@ fn reset_of_a_function_in_a_file_that_is_no_rust_changes_nothing() {
     assert_eq!(text(&tree, FILE), "pub fn rms_norm( {\n");
 }
 
+proptest::proptest! {
+    /// Byte order marks, line ends, tabs, characters of every width: what is not the function stays byte for byte.
+    #[test]
+    fn a_reset_changes_one_function_and_no_other_byte(
+        mark in proptest::bool::ANY,
+        carriage in proptest::bool::ANY,
+        before in "(// [a-z\u{e9}\u{1F98A}\t ]{0,9}\n|fn a\\(\\) \\{ \"\u{1F98A}\t\" ; \\}\n|\t\n| ){0,1}",
+        body in "(let a = \"[\u{e9}\u{1F98A}a-z ]{0,5}\";\n\t| ){0,3}",
+        after in "(// [a-z\u{4f60}\t ]{0,9}\n|fn b\\(\\) \\{\\}\t\n|\n\n| ){0,3}",
+    ) {
+        let tree = SHARED.with(|tree| tree.course.clone());
+        let exercise = exercise::find(&tree, "05.1").unwrap();
+        let twin = course::twin::Twin::open(&tree, "05").unwrap();
+        let shipped = course::source::shipped_file(&twin, &exercise).unwrap();
+        let ends = |text: &str| if carriage { text.replace('\n', "\r\n") } else { text.to_owned() };
+        let start = if mark { "\u{feff}" } else { "" }.to_owned() + &ends(&before);
+        let learner = start.clone() + &ends(&format!("pub fn rms_norm(x: &[f32], out: &mut [f32]) {{ {body} }}")) + &ends(&after);
+        if course::source::functions::parse(&learner).is_err() {
+            return Ok(());
+        }
+        let reset = course::source::reset_function(&learner, &shipped, &exercise, "a.rs").unwrap();
+        proptest::prop_assert!(reset.starts_with(&start) && reset.ends_with(&ends(&after)), "{reset:?}");
+        let item = &reset[start.len()..reset.len() - ends(&after).len()];
+        proptest::prop_assert!(item.contains("todo!(\"05.1 RMSNorm\")") && item.ends_with('}'), "{item:?}");
+        proptest::prop_assert_eq!(item.contains("\r\n"), learner.contains("\r\n"));
+    }
+}
+
+thread_local! {
+    static SHARED: Tree = started();
+}
+
 /// The name of the one backup that ends with `end`.
 fn kept(tree: &Tree, end: &str) -> String {
     let entries = fs::read_dir(tree.path("work/backup")).unwrap().flatten();
@@ -250,7 +337,7 @@ fn kept(tree: &Tree, end: &str) -> String {
 fn the_list_counts_and_the_details_tell_what_happened() {
     let tree = started();
     pass(&tree, "05.1");
-    predict::answer(&tree.course, "05.7", "75", &PAGE).unwrap();
+    predict::answer(&tree.course, "05.7", Some("75"), &PAGE).unwrap();
     State::update(&tree.course, |state| {
         state.exercise("05.1").hints = 1;
         state.exercise("05.5").gave_up = true;

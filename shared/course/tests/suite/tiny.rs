@@ -61,8 +61,17 @@ learned = "Squares add up."
 hints = ["a", "b", "c"]
 [[exercises.ideas]]
 name = "The sum is squared"
-test = "each_number_is_squared_by_itself"
 says = "(a + b)² is more than a² + b²."
+fails = ["each_number_is_squared_by_itself"]
+passes = ["no_numbers_give_zero", "one_number_is_squared"]
+message = "squares of [1, 2]"
+body = "square(x.iter().sum())"
+[[exercises.others]]
+what = "one is added"
+fault = [{ find = ".sum()", replace = ".sum::<u32>() + 1" }]
+[[exercises.others]]
+what = "nothing is squared"
+fault = [{ find = "square(*x)", replace = "*x" }]
 
 [[exercises]]
 id = "05.2"
@@ -74,6 +83,12 @@ minutes = 5
 difficulty = 2
 learned = "An empty list has no mean."
 hints = ["a", "b", "c"]
+[[exercises.others]]
+what = "the sum"
+body = "x.iter().sum()"
+[[exercises.others]]
+what = "one by default"
+fault = [{ find = "unwrap_or(0)", replace = "unwrap_or(1)" }]
 
 [[exercises]]
 id = "05.3"
@@ -83,7 +98,7 @@ function = "deep::cases::lists"
 group = "ex_05_3_lists"
 minutes = 5
 difficulty = 3
-learned = "A sorted list catches nobody."
+learned = "A sorted list catches nothing."
 hints = ["a", "b", "c"]
 
 [[exercises]]
@@ -100,6 +115,13 @@ minutes = 1
 difficulty = 1
 learned = "Triangles."
 hints = ["a", "b", "c"]
+
+[[predictions]]
+id = "spread"
+question = "How far apart?"
+unit = "squares"
+within = 1.5
+because = "It is computed."
 "#;
 
 pub const LIB: &str = "//! Tiny.\n\nmod deep;\npub mod given;\npub mod sums;\n\npub use deep::cases::lists;\n\n/// Only with the feature.\n#[cfg(feature = \"extra\")]\npub const EXTRA: bool = true;\n\n/// Uses both.\npub fn spread(x: &[u32]) -> u32 {\n    sums::squares(x) - sums::mean(x)\n}\n";
@@ -138,6 +160,11 @@ mod ex_05_1_squares {
     #[test]
     fn no_numbers_give_zero() {
         assert_eq!(squares(&[]), 0);
+    }
+
+    #[test]
+    fn one_number_is_squared() {
+        assert_eq!(squares(&[3]), 9);
     }
 
     /// One plus four.

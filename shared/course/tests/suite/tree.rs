@@ -58,6 +58,7 @@ impl Tree {
             cargo,
             python,
             rustc: Program::new("rustc"),
+            limit: std::time::Duration::from_secs(30),
         };
         let tree = Self { course, folder };
         tree.write("lessons/README.md", "not a lesson\n");
@@ -110,11 +111,15 @@ pub fn wheel(path: &Path, member: &str, bytes: &[u8]) {
     zip.finish().unwrap();
 }
 
-/// Fails when a line of the page is wider than 80 columns, or ends in blanks.
+/// Fails when a line of the page is wider than 80 columns, or ends in blanks. What the compiler draws keeps its own columns.
 #[track_caller]
 pub fn narrow(page: &str) {
     for line in page.lines() {
-        assert!(lab::term::width(line) <= 80, "{line:?} is wider than 80 columns");
+        let is_drawn = line.trim_start().starts_with('|');
+        assert!(
+            is_drawn || lab::term::width(line) <= 80,
+            "{line:?} is wider than 80 columns"
+        );
         assert_eq!(line, line.trim_end(), "blanks at the end");
     }
 }

@@ -9,7 +9,7 @@ use lab::term::{self, Tone};
 
 use super::{Checked, Report, Status};
 use crate::page::Page;
-use crate::state::State;
+use crate::state::{State, Status as Progressed};
 
 /// Columns before what belongs to a title.
 const INDENT: usize = 2;
@@ -60,7 +60,10 @@ fn table(report: &Report, before: &State, page: &Page) -> String {
     let title = format!("Lesson {}: {passed} of {} pass\n", report.lesson, graded.count());
     let mut out = page.paint(Tone::Strong, &title);
     for one in &report.exercises {
-        let answer = before.progress(&one.id).answer.filter(|_| is_question(one));
+        let progress = before.progress(&one.id);
+        let answer = progress
+            .answer
+            .filter(|_| is_question(one) && progress.status != Progressed::Open);
         let (word, tone) = match &answer {
             None => word(&one.status),
             Some(answer) if answer.first_right => ("right", Tone::Good),
@@ -103,7 +106,7 @@ fn word(status: &Status) -> (&'static str, Tone) {
 fn summary(one: &Checked) -> String {
     match &one.status {
         Status::Passed => String::new(),
-        Status::Failed { failures } => format!("{} of {} fail", failures.len(), one.num_tests),
+        Status::Failed { failures, .. } => format!("{} of {} fail", failures.len(), one.num_tests),
         Status::NotWritten => "not written".into(),
         Status::NotTouched => "as shipped".into(),
         Status::Question => "to be answered".into(),
@@ -112,7 +115,7 @@ fn summary(one: &Checked) -> String {
         Status::SignatureChanged { .. } => "yours differs".into(),
         Status::LessonChanged { .. } => "the lesson's is new".into(),
         Status::DoesNotCompile { .. } => "does not compile".into(),
-        Status::TimedOut { seconds } => format!("over {seconds} s"),
+        Status::TimedOut { seconds, .. } => format!("over {seconds} s"),
         Status::Broken { .. } => "not your fault".into(),
     }
 }

@@ -5,7 +5,7 @@ use lab::table::Table;
 use lab::term::{self, Tone};
 
 use super::{INDENT, is_question, word};
-use crate::check::{Checked, Cost, Failure, Status};
+use crate::check::{Checked, Cost, Failure, Idea, Status};
 use crate::page::{Page, hard, laid_out};
 
 /// One exercise in full.
@@ -35,13 +35,13 @@ fn body(one: &Checked, page: &Page) -> String {
     let say = |text: &str| inside(page, text);
     match &one.status {
         Status::Passed => passed(one, page),
-        Status::Failed { failures } => failed(one, failures, page),
+        Status::Failed { failures, idea } => failed(one, failures, idea.as_ref(), page),
         Status::NotWritten => say(&format!(
-            "Not written yet: replace the `todo!` with a body. What it should do: {}. A first step: cargo course hint {id}",
+            "Not written yet: replace the `todo!` with a body. What it should do: {} (cargo course book makes it). A first step: cargo course hint {id}",
             one.page
         )),
         Status::NotTouched => say(&format!(
-            "This body ships with a fault, and it is as it was. What it should do: {}. A first step: cargo course hint {id}",
+            "This body ships with a fault, and it is as it was. What it should do: {} (cargo course book makes it). A first step: cargo course hint {id}",
             one.page
         )),
         Status::Question => say(&format!(
@@ -74,12 +74,16 @@ fn body(one: &Checked, page: &Page) -> String {
                 } else {
                     error.rendered.clone()
                 };
-                out += &laid_out(text.trim_end(), INDENT);
+                // As the compiler draws it: a line that is broken moves its markers.
+                for line in text.trim_end().lines() {
+                    out += format!("  {line}").trim_end();
+                    out += "\n";
+                }
             }
             out
         }
-        Status::TimedOut { seconds } => say(&format!(
-            "Its tests did not end within {seconds} seconds. Look for a loop whose condition never becomes false."
+        Status::TimedOut { seconds, test } => say(&format!(
+            "The test `{test}` did not end within {seconds} seconds. Look for a loop whose condition never becomes false, and for work that grows with every round."
         )),
         Status::Broken { problem } => say(&format!(
             "The lesson itself is not whole here, which is not your fault: {problem}. `git status` shows what differs from the repository."
@@ -99,6 +103,14 @@ fn passed(one: &Checked, page: &Page) -> String {
     if !one.costs.is_empty() {
         out += "\n";
         out += &costs(&one.costs);
+    }
+    if let Some(why) = &one.uncounted {
+        out += "\n";
+        let text = format!(
+            "The program that counts what {} ({}) costs: {why}. The tests are small; on a larger input your function takes too many steps.",
+            one.id, one.function
+        );
+        out += &page.paint(Tone::Warn, &inside(page, &text));
     }
     out + "\n" + &inside(page, &format!("Compare: cargo course diff {}", one.id))
 }
@@ -129,13 +141,9 @@ fn costs(costs: &[Cost]) -> String {
     out
 }
 
-fn failed(one: &Checked, failures: &[Failure], page: &Page) -> String {
+fn failed(one: &Checked, failures: &[Failure], idea: Option<&Idea>, page: &Page) -> String {
     let mut out = inside(page, &format!("{} of {} tests fail.", failures.len(), one.num_tests));
-    // A test that names a wrong idea says more than one that does not.
-    let first = failures.iter().find(|failure| failure.idea.is_some());
-    let Some(first) = first.or(failures.first()) else {
-        return out;
-    };
+    let Some(first) = failures.first() else { return out };
     out += "\n";
     let claim = if first.claim.is_empty() {
         &first.test
@@ -151,7 +159,7 @@ fn failed(one: &Checked, failures: &[Failure], page: &Page) -> String {
     if let Some(at) = &first.at {
         out += &inside(page, &format!("It stopped in {at}"));
     }
-    if let Some(idea) = &first.idea {
+    if let Some(idea) = idea {
         out += "\n";
         out += &page.paint(
             Tone::Accent,
@@ -172,7 +180,13 @@ fn failed(one: &Checked, failures: &[Failure], page: &Page) -> String {
         }
     }
     out += "\n";
-    out + &inside(page, &format!("Read: {}\nHelp: cargo course hint {}", one.page, one.id))
+    out + &inside(
+        page,
+        &format!(
+            "Read: {} (cargo course book makes it)\nHelp: cargo course hint {}",
+            one.page, one.id
+        ),
+    )
 }
 
 fn inside(page: &Page, text: &str) -> String {
