@@ -1,11 +1,12 @@
-//! `{{#figure}}`: an interactive figure is its recorded steps as text, and two scripts that take the text's place.
+//! `{{#figure}}`: an interactive figure is a recorded trace and two scripts that draw it. The page itself holds the recorded sentences, if the
+//! trace has some, or a line that names the trace; the scripts take its place.
 
 use serde::Deserialize;
 
 use crate::html::escape;
 use crate::workbook::Workbook;
 
-/// What every trace has; the rest is the figure's own.
+/// The part that every trace has. All other fields belong to the figure.
 #[derive(Deserialize)]
 pub struct Trace {
     schema: u32,
@@ -16,7 +17,8 @@ pub struct Trace {
 
 #[derive(Deserialize)]
 struct Step {
-    text: String,
+    /// The sentence of the step, in traces that hold sentences. Other figures make theirs in the script.
+    text: Option<String>,
 }
 
 /// Reads and checks `book/figures/NAME.json`.
@@ -43,16 +45,24 @@ pub fn trace(book: &Workbook, name: &str) -> Result<(Trace, String), String> {
 pub fn figure(book: &Workbook, name: &str, title: &str, to_root: &str) -> Result<String, String> {
     let (trace, _) = trace(book, name)?;
     book.text(&format!("book/figures/{name}.js"))?;
-    let steps: String = trace
+    let sentences: String = trace
         .steps
         .iter()
-        .map(|step| format!("<li>{}</li>", escape(&step.text)))
+        .filter_map(|step| step.text.as_deref())
+        .map(|text| format!("<li>{}</li>", escape(text)))
         .collect();
+    let source = escape(&trace.source);
+    let recorded = match sentences.is_empty() {
+        true => format!(
+            "<p>This figure needs scripts. It plays {} recorded steps (<code>{source}</code>).</p>",
+            trace.steps.len()
+        ),
+        false => format!("<p>The recorded steps (<code>{source}</code>):</p><ol>{sentences}</ol>"),
+    };
     Ok(format!(
         "<figure class=\"interactive\" id=\"figure-{name}\" data-figure=\"{name}\" aria-label=\"Interactive figure: {title}\">\
-         <figcaption>{title}</figcaption><div class=\"figure-recorded\"><p>The recorded steps (<code>{source}</code>):</p><ol>{steps}</ol></div></figure>\n\
+         <figcaption>{title}</figcaption><div class=\"figure-recorded\">{recorded}</div></figure>\n\
          <script defer src=\"{to_root}figures/{name}.trace.js\"></script><script defer src=\"{to_root}figures/{name}.js\"></script>\n",
         title = escape(title),
-        source = escape(&trace.source),
     ))
 }

@@ -18,6 +18,7 @@
 //! | [`chat`], [`model`] | a conversation to text; everything of one model in one place |
 //! | [`work`], [`roofline`] | multiply-adds and bytes, counted from shapes; how near to the machine's limits |
 //! | [`walk`], [`candidates`] | one layer with every number in between; what the model could have said instead |
+//! | [`terminal`] | what a reader sees: a token, an answer with bars, the command `generate` of this lesson and the next |
 //! | [`eval`] | lesson 03's metrics for any model folder |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
@@ -54,6 +55,7 @@ pub mod model;
 pub mod costs;
 pub mod eval;
 pub mod roofline;
+pub mod terminal;
 pub mod walk;
 pub mod work;
 

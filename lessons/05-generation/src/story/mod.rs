@@ -4,8 +4,7 @@ mod cost;
 mod inside;
 mod opening;
 
-use generation::candidates::visible;
-use generation::{Model, State};
+use generation::{Model, State, terminal};
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
@@ -36,12 +35,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// A token as a reader can see it; the number where the model has no tokenizer.
     fn piece(&self, token: TokenId) -> String {
-        match &self.model.tokenizer {
-            Some(tokenizer) => visible(tokenizer, token),
-            None => format!("‹{}›", token.0),
-        }
+        terminal::piece(&self.model, token)
     }
 }
 

@@ -1,19 +1,19 @@
 //! A plane coloured by a value, with points on it: the regions between which a classifier decides.
 
-use super::axes;
-use super::layout::{self, Plot, Swatch};
+use plotters::style::RGBColor;
+
 use super::names::{self, Name};
-use super::picture::{Color, Picture, Shape};
 use super::scale::Axis;
+use super::sheet::{self, Frame, Grid, Head, Sheet, Swatch};
 use super::{Chart, Field, theme};
 
 /// Height of the plane.
-const HEIGHT: f64 = 400.0;
+const HEIGHT: f64 = 800.0;
 /// Steps of colour between one class and the other.
 const SHADES: f64 = 10.0;
 
-/// Lays out a field.
-pub fn draw(chart: &Chart, field: &Field) -> Picture {
+/// Draws a field.
+pub fn draw(chart: &Chart, field: &Field) -> anyhow::Result<String> {
     let above = chart.labels.get("y").map_or("", String::as_str);
     let y_axis = Axis::fixed(field.y_range.0, field.y_range.1, false);
     let x_axis = Axis::fixed(field.x_range.0, field.x_range.1, false);
@@ -22,45 +22,44 @@ pub fn draw(chart: &Chart, field: &Field) -> Picture {
         .iter()
         .map(|(key, _)| chart.text(key).to_string())
         .collect();
-    let left = theme::MARGIN + axes::tick_column(&y_axis);
+    let left = theme::MARGIN + y_axis.widest_tick() + 20.0;
     let most = theme::WIDTH - theme::MARGIN - names::name_column(&texts) - left;
     // One unit across is as long as one unit upward, where there is room.
     let ratio = (field.x_range.1 - field.x_range.0) / (field.y_range.1 - field.y_range.0);
     let width = (HEIGHT * ratio).min(most).max(most * 0.4);
     let card = (left + width + names::name_column(&texts) + theme::MARGIN).max(theme::WIDTH * 0.6);
-    let (mut picture, top) = layout::begin(chart, &[], above, card);
-    let plot = Plot {
+    let head = Head::new(chart, &[], above, card);
+    let top = head.bottom + 8.0;
+    let frame = Frame {
         left,
-        top: top + 4.0,
+        top,
         right: left + width,
-        bottom: top + 4.0 + HEIGHT,
+        bottom: top + HEIGHT,
     };
-
-    axes::value_axis(&mut picture, plot, &y_axis);
-    cells(&mut picture, plot, field);
-    border(&mut picture, plot, field);
-    let at_x = |x: f64| plot.left + x_axis.place(x) * width;
-    let at_y = |y: f64| plot.bottom - y_axis.place(y) * HEIGHT;
-    let mut column = Vec::new();
-    for (index, (key, points)) in field.points.iter().enumerate() {
-        let (color, marker) = (theme::series(index).over(Color(0, 0, 0), 0.85), theme::marker(index));
-        let radius = if points.len() > 300 { 2.6 } else { 3.6 };
-        let inside = points
-            .iter()
-            .filter(|(x, y)| (0.0..=1.0).contains(&x_axis.place(*x)) && (0.0..=1.0).contains(&y_axis.place(*y)));
-        picture.shapes.extend(inside.map(|&(x, y)| Shape::Dot {
-            at: (at_x(x), at_y(y)),
-            radius,
-            marker,
-            color,
-        }));
-        let wanted = plot.top + 16.0 + 24.0 * index as f64;
-        column.push(Name::new(chart.text(key), Swatch::Marker(color, marker), wanted, None));
-    }
-    names::draw_names(&mut picture, plot, column);
     let x_name = chart.labels.get("x").map_or("", String::as_str);
-    let bottom = axes::position_axis(&mut picture, plot, &x_axis, at_x, x_name);
-    layout::finish(picture, bottom)
+    sheet::svg(chart, head, frame.bottom + sheet::room_below(frame, x_name), |sheet| {
+        let plot = sheet.plot(frame, x_axis.clone(), y_axis.clone(), Grid::Y)?;
+        cells(sheet, frame, field)?;
+        border(sheet, frame, field)?;
+        let mut column = Vec::new();
+        for (index, (key, points)) in field.points.iter().enumerate() {
+            let color = theme::over(theme::series(index), RGBColor(0, 0, 0), 0.85);
+            let marker = theme::marker(index);
+            let radius = if points.len() > 300 { 5.0 } else { 7.0 };
+            let is_inside = |axis: &Axis, value: f64| (0.0..=1.0).contains(&axis.place(value));
+            for point in points
+                .iter()
+                .filter(|(x, y)| is_inside(&x_axis, *x) && is_inside(&y_axis, *y))
+            {
+                let (x, y) = plot.backend_coord(point);
+                sheet.marker((f64::from(x), f64::from(y)), radius, marker, color)?;
+            }
+            let wanted = frame.top + 32.0 + 48.0 * index as f64;
+            column.push(Name::new(chart.text(key), Swatch::Marker(color, marker), wanted, None));
+        }
+        names::draw_names(sheet, frame, column)?;
+        sheet.axis_name(frame, x_name)
+    })
 }
 
 /// The shade of a value: 0 the first class, `SHADES` the second.
@@ -68,19 +67,19 @@ fn shade(value: f32) -> i32 {
     (f64::from(value).clamp(0.0, 1.0) * SHADES).round() as i32
 }
 
-fn shade_color(shade: i32) -> Color {
+fn shade_color(shade: i32) -> RGBColor {
     let towards = f64::from(shade) / SHADES * 2.0 - 1.0;
     let class = theme::series(usize::from(towards > 0.0));
-    class.over(theme::CARD, 0.06 + 0.44 * towards.abs())
+    theme::over(class, theme::CARD, 0.06 + 0.44 * towards.abs())
 }
 
 /// The cells, those of one shade joined to rectangles as large as a greedy walk finds: tens of times fewer shapes.
-fn cells(picture: &mut Picture, plot: Plot, field: &Field) {
+fn cells(sheet: &Sheet<'_>, frame: Frame, field: &Field) -> anyhow::Result<()> {
     let (columns, rows) = (field.columns, field.rows);
     let shades: Vec<i32> = field.values.iter().map(|value| shade(*value)).collect();
     let mut done = vec![false; shades.len()];
-    let x = |column: usize| plot.left + (plot.right - plot.left) * column as f64 / columns as f64;
-    let y = |row: usize| plot.bottom - (plot.bottom - plot.top) * row as f64 / rows as f64;
+    let x = |column: usize| frame.left + (frame.right - frame.left) * column as f64 / columns as f64;
+    let y = |row: usize| frame.bottom - (frame.bottom - frame.top) * row as f64 / rows as f64;
     for row in 0..rows {
         for column in 0..columns {
             let first = row * columns + column;
@@ -96,24 +95,19 @@ fn cells(picture: &mut Picture, plot: Plot, field: &Field) {
                 done[covered * columns + column..covered * columns + column + across].fill(true);
             }
             let (left, right, top, bottom) = (x(column), x(column + across), y(row + up), y(row));
-            // Half a unit more on two sides: no seams where neighbours meet at a fraction of a pixel.
-            picture.rect(
-                left,
-                top - 0.5,
-                right - left + 0.5,
-                bottom - top + 0.5,
-                shade_color(shades[first]),
-            );
+            // A pixel more on two sides: no seams where neighbours meet.
+            sheet.rect((left, top - 1.0), (right + 1.0, bottom), shade_color(shades[first]))?;
         }
     }
+    Ok(())
 }
 
 /// The line on which neither class wins: the edges between cells on different sides of one half.
-fn border(picture: &mut Picture, plot: Plot, field: &Field) {
+fn border(sheet: &Sheet<'_>, frame: Frame, field: &Field) -> anyhow::Result<()> {
     let (columns, rows) = (field.columns, field.rows);
     let side = |row: usize, column: usize| field.values[row * columns + column] > 0.5;
-    let x = |column: f64| plot.left + (plot.right - plot.left) * (column + 0.5) / columns as f64;
-    let y = |row: f64| plot.bottom - (plot.bottom - plot.top) * (row + 0.5) / rows as f64;
+    let x = |column: f64| frame.left + (frame.right - frame.left) * (column + 0.5) / columns as f64;
+    let y = |row: f64| frame.bottom - (frame.bottom - frame.top) * (row + 0.5) / rows as f64;
     // Marching squares: where the value crosses one half between two neighbours, by linear interpolation.
     let crossing = |from: (usize, usize), to: (usize, usize)| {
         let (a, b) = (
@@ -140,9 +134,9 @@ fn border(picture: &mut Picture, plot: Plot, field: &Field) {
             pieces.extend(ends.chunks_exact(2).map(<[(f64, f64)]>::to_vec));
         }
     }
-    for piece in joined(pieces) {
-        picture.line(piece, 1.5, theme::INK);
-    }
+    joined(pieces)
+        .iter()
+        .try_for_each(|piece| sheet.line(piece, 3, theme::INK))
 }
 
 /// Joins pieces that share an end to lines, greedily: fewer shapes, and corners without gaps.

@@ -15,12 +15,9 @@ pub const FAMILY: &str = "sans-serif";
 static REGULAR: &[u8] = include_bytes!("../../fonts/DejaVuSans.subset.ttf");
 static BOLD: &[u8] = include_bytes!("../../fonts/DejaVuSans-Bold.subset.ttf");
 
-/// Height of a line from the lowest to the highest of all characters, in ems: what the bitmap backend calls the size.
-pub const LINE_IN_EMS: f64 = 1.164;
-
 /// Registers the font with plotters. Any number of calls, from any thread, do it once.
 ///
-/// Needed by whoever draws with plotters without [`crate::chart::Chart`]: criterion's reports, for one.
+/// Programs that draw with plotters without [`crate::chart::Chart`] call it, too: criterion's reports.
 pub fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -50,22 +47,7 @@ fn advance(face: &FontRef<'static>, character: char) -> f64 {
     f64::from(face.h_advance_unscaled(glyph)) / f64::from(face.units_per_em().unwrap_or(1.0))
 }
 
-/// Each character of `text` with the place where its ink begins, in ems from the left end of the text.
-pub(super) fn ink_places(text: &str, bold: bool) -> Vec<(char, f64)> {
-    let face = face(bold);
-    let em = f64::from(face.units_per_em().unwrap_or(1.0));
-    let mut x = 0.0;
-    let mut places = Vec::with_capacity(text.len());
-    for character in text.chars() {
-        if let Some(outline) = face.outline(face.glyph_id(character)) {
-            places.push((character, x + f64::from(outline.bounds.min.x) / em));
-        }
-        x += advance(face, character);
-    }
-    places
-}
-
-/// Width of `text` in layout units at this em.
+/// Width of `text` in pixels where an em has `size`.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     let face = face(bold);
     text.chars().map(|character| advance(face, character)).sum::<f64>() * size

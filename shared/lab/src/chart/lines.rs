@@ -1,29 +1,83 @@
 //! Charts of lines: measured lines with markers, predicted ones in dashes, limits, shaded ranges.
 
-use super::axes;
-use super::clip::clipped;
-use super::layout::{self, Plot, Swatch};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
 use super::names::{self, Name};
-use super::picture::{Anchor, Marker, Picture, Shape};
 use super::scale::Axis;
+use super::sheet::{self, Frame, Grid, Head, Plot, Sheet, Swatch};
 use super::{Chart, Lines, Series, Stroke, theme};
 
 /// Height of the plot, unless the names beside it need more.
-const HEIGHT: f64 = 330.0;
+const HEIGHT: f64 = 660.0;
 /// A line of more points than this has no markers: they would hide it.
 const MOST_MARKERS: usize = 40;
-/// Air between the ends of the plot and the first and last point.
-const AIR: f64 = 9.0;
+/// Pixels between the ends of the plot and the first and last point.
+const AIR: f64 = 18.0;
 
-/// Lays out a chart of lines.
-pub fn draw(chart: &Chart, lines: &Lines) -> Picture {
-    let shown = |point: &(f64, f64)| is_shown(chart, *point);
+/// Draws a chart of lines.
+pub fn draw(chart: &Chart, lines: &Lines) -> anyhow::Result<String> {
+    let (x_axis, y_axis) = axes(chart, lines);
+    let series = lines.series.iter().map(|series| &series.key);
+    let keys = series
+        .chain(lines.rules.iter().map(|rule| &rule.0))
+        .chain(lines.bands.iter().map(|band| &band.key));
+    let texts: Vec<String> = keys.map(|key| chart.text(key).to_string()).collect();
+    let head = Head::new(
+        chart,
+        &[],
+        chart.labels.get("y").map_or("", String::as_str),
+        theme::WIDTH,
+    );
+    let top = head.bottom + 8.0;
+    let frame = Frame {
+        left: theme::MARGIN + y_axis.widest_tick() + 20.0,
+        top,
+        right: theme::WIDTH - theme::MARGIN - names::name_column(&texts),
+        bottom: top + HEIGHT.max(names::names_height(&texts)),
+    };
+    let x_name = chart.labels.get("x").map_or("", String::as_str);
+    sheet::svg(chart, head, frame.bottom + sheet::room_below(frame, x_name), |sheet| {
+        let grid = if chart.log_x && chart.log_y {
+            Grid::Both
+        } else {
+            Grid::Y
+        };
+        let mut data = Data {
+            chart,
+            sheet,
+            frame,
+            plot: sheet.plot(frame, x_axis.clone(), y_axis.clone(), grid)?,
+        };
+        if y_axis.low < 0.0 && !y_axis.log {
+            let zero = data.pixel((x_axis.low, 0.0)).1;
+            sheet.line(&[(frame.left, zero), (frame.right, zero)], 2, theme::AXIS)?;
+        }
+        let mut column = data.bands(lines, &y_axis)?;
+        column.extend(data.rules(lines, &y_axis)?);
+        for (index, series) in lines.series.iter().enumerate() {
+            column.push(data.series(series, index, &x_axis, &y_axis)?);
+        }
+        if lines.series.iter().all(|series| data.shown(series).is_empty()) {
+            let middle = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
+            sheet.text(&sheet::text(
+                middle,
+                "no data",
+                theme::BODY,
+                HPos::Center,
+                theme::SOFT_INK,
+            ))?;
+        }
+        names::draw_names(sheet, frame, column)?;
+        sheet.axis_name(frame, x_name)
+    })
+}
+
+/// The axes that show all that is drawn.
+fn axes(chart: &Chart, lines: &Lines) -> (Axis, Axis) {
     let points = || {
-        lines
-            .series
-            .iter()
-            .flat_map(|series| series.points.iter().copied())
-            .filter(shown)
+        let points = lines.series.iter().flat_map(|series| series.points.iter().copied());
+        points.filter(|point| is_shown(chart, *point))
     };
     let bands = || lines.bands.iter().flat_map(|band| band.range.iter().copied());
     let x_axis = Axis::of_positions(points().map(|p| p.0).chain(bands().map(|b| b.0)), chart.log_x);
@@ -35,150 +89,183 @@ pub fn draw(chart: &Chart, lines: &Lines) -> Picture {
             Axis::of_values(points().map(|p| p.1).chain(limits).chain(edges), chart.log_y)
         }
     };
-    let keys = lines
-        .series
-        .iter()
-        .map(|s| &s.key)
-        .chain(lines.rules.iter().map(|r| &r.0))
-        .chain(lines.bands.iter().map(|b| &b.key));
-    let texts: Vec<String> = keys.map(|key| chart.text(key).to_string()).collect();
-
-    let above = chart.labels.get("y").map_or("", String::as_str);
-    let (mut picture, top) = layout::begin(chart, &[], above, theme::WIDTH);
-    let height = HEIGHT.max(names::names_height(&texts));
-    let plot = Plot {
-        left: theme::MARGIN + axes::tick_column(&y_axis),
-        top: top + 4.0,
-        right: theme::WIDTH - theme::MARGIN - names::name_column(&texts),
-        bottom: top + 4.0 + height,
-    };
-    let at_x = |x: f64| plot.left + AIR + x_axis.place(x) * (plot.right - plot.left - 2.0 * AIR);
-    let at_y = |y: f64| plot.bottom - y_axis.place(y) * height;
-    let at = |(x, y): (f64, f64)| (at_x(x), at_y(y));
-
-    axes::value_axis(&mut picture, plot, &y_axis);
-    if chart.log_x && chart.log_y {
-        for (value, _) in &x_axis.ticks {
-            picture.line(
-                vec![(at_x(*value), plot.top), (at_x(*value), plot.bottom)],
-                1.0,
-                theme::GRID,
-            );
-        }
-    }
-    picture.line(
-        vec![(plot.left, plot.bottom), (plot.right, plot.bottom)],
-        1.0,
-        theme::AXIS,
-    );
-    let x_name = chart.labels.get("x").map_or("", String::as_str);
-    let bottom = axes::position_axis(&mut picture, plot, &x_axis, at_x, x_name);
-
-    let mut column = Vec::new();
-    for (index, band) in lines.bands.iter().enumerate() {
-        let color = theme::series(lines.series.len() + index);
-        let visible = band
-            .range
-            .iter()
-            .filter(|(x, low, high)| is_shown(chart, (*x, *low)) && is_shown(chart, (*x, *high)));
-        let upper = visible
-            .clone()
-            .map(|(x, _, high)| at((*x, y_axis.low.max(*high).min(y_axis.high))));
-        let lower = visible
-            .rev()
-            .map(|(x, low, _)| at((*x, y_axis.low.max(*low).min(y_axis.high))));
-        let outline: Vec<(f64, f64)> = upper.chain(lower).collect();
-        let wanted = band
-            .range
-            .last()
-            .map_or(plot.bottom, |(_, low, high)| at_y((low + high) / 2.0));
-        column.push(Name::new(
-            chart.text(&band.key),
-            Swatch::Patch(color.over(theme::CARD, 0.3)),
-            wanted,
-            None,
-        ));
-        picture.shapes.push(Shape::Area {
-            points: outline,
-            color,
-            opacity: 0.22,
-        });
-    }
-    for (key, value) in &lines.rules {
-        if !(y_axis.low..=y_axis.high).contains(value) {
-            continue;
-        }
-        let y = at_y(*value);
-        layout::rule(&mut picture, (plot.left, y), (plot.right, y));
-        column.push(Name::new(chart.text(key), Swatch::Rule, y, Some((plot.right + 2.0, y))));
-    }
-    for (index, series) in lines.series.iter().enumerate() {
-        let visible: Vec<(f64, f64)> = series.points.iter().copied().filter(shown).map(at).collect();
-        let swatch = draw_series(&mut picture, plot, series, &visible, index);
-        let end = visible
-            .last()
-            .copied()
-            .map(|(x, y)| (x, y.clamp(plot.top, plot.bottom)));
-        let reaches_edge = end.filter(|end| end.0 > plot.right - AIR - 12.0 && series.stroke != Stroke::Points);
-        let reaches_edge = reaches_edge.map(|(x, y)| (x + 7.0, y));
-        let wanted = end.map_or(plot.bottom, |end| end.1);
-        column.push(Name::new(chart.text(&series.key), swatch, wanted, reaches_edge));
-    }
-    if points().next().is_none() {
-        let (x, y) = ((plot.left + plot.right) / 2.0, (plot.top + plot.bottom) / 2.0);
-        picture.text(layout::text(
-            x,
-            y,
-            "no data",
-            theme::BODY,
-            Anchor::Middle,
-            theme::SOFT_INK,
-        ));
-    }
-    names::draw_names(&mut picture, plot, column);
-    layout::finish(picture, bottom)
+    (Axis { air: AIR, ..x_axis }, y_axis)
 }
 
 fn is_shown(chart: &Chart, (x, y): (f64, f64)) -> bool {
     x.is_finite() && y.is_finite() && (!chart.log_x || x > 0.0) && (!chart.log_y || y > 0.0)
 }
 
-/// Draws one series and returns its swatch.
-fn draw_series(picture: &mut Picture, plot: Plot, series: &Series, points: &[(f64, f64)], index: usize) -> Swatch {
-    let (color, marker) = (theme::series(index), theme::marker(index));
-    match series.stroke {
-        Stroke::Dashed => {
-            for piece in clipped(points, plot) {
-                picture.dashes(&piece, 2.0, color, 7.0, 4.5);
-            }
-            Swatch::Dashes(color)
+/// The plot of a chart, ready for its data. Each part gives its name for the column beside the plot.
+struct Data<'c, 's, 'a> {
+    chart: &'c Chart,
+    sheet: &'s Sheet<'a>,
+    frame: Frame,
+    plot: Plot<'a>,
+}
+
+impl Data<'_, '_, '_> {
+    fn pixel(&self, point: (f64, f64)) -> (f64, f64) {
+        let (x, y) = self.plot.backend_coord(&point);
+        (f64::from(x), f64::from(y))
+    }
+
+    fn bands(&mut self, lines: &Lines, y_axis: &Axis) -> anyhow::Result<Vec<Name>> {
+        let mut names = Vec::new();
+        for (index, band) in lines.bands.iter().enumerate() {
+            let color = theme::series(lines.series.len() + index);
+            let is_shown = |x: f64, y: f64| is_shown(self.chart, (x, y));
+            let visible = || {
+                band.range
+                    .iter()
+                    .filter(|(x, low, high)| is_shown(*x, *low) && is_shown(*x, *high))
+            };
+            let inside = |y: f64| y.max(y_axis.low).min(y_axis.high);
+            let upper = visible().map(|(x, _, high)| (*x, inside(*high)));
+            let lower = visible().rev().map(|(x, low, _)| (*x, inside(*low)));
+            let outline: Vec<(f64, f64)> = upper.chain(lower).collect();
+            self.plot.draw_series([Polygon::new(outline, color.mix(0.22))])?;
+            let end = band
+                .range
+                .last()
+                .map(|(x, low, high)| self.pixel((*x, (low + high) / 2.0)).1);
+            let swatch = Swatch::Patch(theme::over(color, theme::CARD, 0.3));
+            names.push(Name::new(
+                self.chart.text(&band.key),
+                swatch,
+                end.unwrap_or(self.frame.bottom),
+                None,
+            ));
         }
-        Stroke::Points => {
-            let radius = if points.len() > 200 { 2.2 } else { 3.6 };
-            dots(picture, plot, points, radius, marker, index);
-            Swatch::Marker(color, marker)
+        Ok(names)
+    }
+
+    fn rules(&self, lines: &Lines, y_axis: &Axis) -> anyhow::Result<Vec<Name>> {
+        let mut names = Vec::new();
+        let Frame { left, right, .. } = self.frame;
+        for (key, value) in lines
+            .rules
+            .iter()
+            .filter(|rule| (y_axis.low..=y_axis.high).contains(&rule.1))
+        {
+            let y = self.pixel((1.0, *value)).1;
+            self.sheet.rule((left, y), (right, y))?;
+            names.push(Name::new(self.chart.text(key), Swatch::Rule, y, Some((right + 4.0, y))));
         }
-        Stroke::Solid => {
-            for piece in clipped(points, plot) {
-                picture.line(piece, 2.2, color);
+        Ok(names)
+    }
+
+    /// The points of a series that the axes can show.
+    fn shown(&self, series: &Series) -> Vec<(f64, f64)> {
+        series
+            .points
+            .iter()
+            .copied()
+            .filter(|point| is_shown(self.chart, *point))
+            .collect()
+    }
+
+    fn series(&mut self, series: &Series, index: usize, x_axis: &Axis, y_axis: &Axis) -> anyhow::Result<Name> {
+        let (color, marker) = (theme::series(index), theme::marker(index));
+        let points = self.shown(series);
+        let swatch = match series.stroke {
+            Stroke::Dashed => {
+                for piece in inside(&points, x_axis, y_axis) {
+                    self.plot
+                        .draw_series(DashedLineSeries::new(piece, 14, 9, color.stroke_width(4)))?;
+                }
+                Swatch::Dashes(color)
             }
-            let has_markers = points.len() <= MOST_MARKERS;
-            if has_markers {
-                dots(picture, plot, points, 4.0, marker, index);
+            Stroke::Points => {
+                self.markers(&points, y_axis, if points.len() > 200 { 4.0 } else { 7.0 }, index)?;
+                Swatch::Marker(color, marker)
             }
-            Swatch::Line(color, has_markers.then_some(marker))
-        }
+            Stroke::Solid => {
+                for piece in inside(&points, x_axis, y_axis) {
+                    self.plot.draw_series(LineSeries::new(piece, color.stroke_width(4)))?;
+                }
+                let has_markers = points.len() <= MOST_MARKERS;
+                if has_markers {
+                    self.markers(&points, y_axis, 8.0, index)?;
+                }
+                Swatch::Line(color, has_markers.then_some(marker))
+            }
+        };
+        let Frame { top, right, bottom, .. } = self.frame;
+        let end = points
+            .last()
+            .map(|last| self.pixel(*last))
+            .map(|(x, y)| (x, y.clamp(top, bottom)));
+        // A hair line leads to the name from a line that ends at the edge.
+        let at_edge = end.filter(|end| end.0 > right - AIR - 24.0 && series.stroke != Stroke::Points);
+        let from = at_edge.map(|(x, y)| (x + 14.0, y));
+        Ok(Name::new(
+            self.chart.text(&series.key),
+            swatch,
+            end.map_or(bottom, |end| end.1),
+            from,
+        ))
+    }
+
+    fn markers(&self, points: &[(f64, f64)], y_axis: &Axis, radius: f64, index: usize) -> anyhow::Result<()> {
+        let visible = points
+            .iter()
+            .filter(|point| (-1e-3..=1.001).contains(&y_axis.place(point.1)));
+        visible
+            .map(|point| {
+                self.sheet
+                    .marker(self.pixel(*point), radius, theme::marker(index), theme::series(index))
+            })
+            .collect()
     }
 }
 
-fn dots(picture: &mut Picture, plot: Plot, points: &[(f64, f64)], radius: f64, marker: Marker, index: usize) {
-    let inside = points
-        .iter()
-        .filter(|point| (plot.top - 0.5..=plot.bottom + 0.5).contains(&point.1));
-    picture.shapes.extend(inside.map(|&at| Shape::Dot {
-        at,
-        radius,
-        marker,
-        color: theme::series(index),
-    }));
+/// The pieces of a line that lie within the axis of values (a fixed range may be smaller than the data). plotters would draw
+/// the rest over the texts around the plot.
+fn inside(points: &[(f64, f64)], x_axis: &Axis, y_axis: &Axis) -> Vec<Vec<(f64, f64)>> {
+    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
+    for pair in points.windows(2) {
+        let places = [pair[0], pair[1]].map(|(x, y)| (x_axis.place(x), y_axis.place(y)));
+        let [from, to] = places;
+        if from.1.max(to.1) < 0.0 || from.1.min(to.1) > 1.0 {
+            continue;
+        }
+        let cut = |end: usize| {
+            let height = places[end].1.clamp(0.0, 1.0);
+            if height == places[end].1 {
+                return pair[end];
+            }
+            let share = (height - from.1) / (to.1 - from.1);
+            (x_axis.value(from.0 + (to.0 - from.0) * share), y_axis.value(height))
+        };
+        let (start, end) = (cut(0), cut(1));
+        match pieces.last_mut() {
+            Some(piece) if piece.last() == Some(&start) => piece.push(end),
+            _ => pieces.push(vec![start, end]),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_leaves_the_range_is_cut_at_its_edge() {
+        let (x, y) = (Axis::plain(0.0, 100.0), Axis::plain(10.0, 20.0));
+        let pieces = inside(&[(0.0, 15.0), (10.0, 25.0), (20.0, 15.0), (30.0, 0.0)], &x, &y);
+        let round = |(x, y): (f64, f64)| ((x * 100.0).round() / 100.0, y.round());
+        let pieces: Vec<Vec<_>> = pieces
+            .into_iter()
+            .map(|piece| piece.into_iter().map(round).collect())
+            .collect();
+        assert_eq!(
+            pieces,
+            [
+                vec![(0.0, 15.0), (5.0, 20.0)],
+                vec![(15.0, 20.0), (20.0, 15.0), (23.33, 10.0)]
+            ]
+        );
+    }
 }

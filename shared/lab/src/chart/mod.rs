@@ -1,31 +1,25 @@
-//! Charts: a spec that is plain data, drawn as SVG and PNG in one theme.
+//! Charts: a spec that is plain data, drawn as SVG in one theme.
 //!
 //! A chart names its unit and its baseline, starts at zero unless it is logarithmic, and is readable on a dark page and
 //! on a light one. Every text has a key (`title`, `x`, `y`, `series.naive`), so that a chart can be drawn again in another
 //! language from its JSON.
 
-mod axes;
 mod bars;
 mod build;
-mod clip;
 mod compare;
 mod digits;
 mod field;
 pub mod font;
-mod layout;
 mod lines;
 mod names;
-pub mod picture;
-mod render;
 mod scale;
+mod sheet;
 mod theme;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-
-use picture::Picture;
 
 /// A chart, as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,23 +141,13 @@ impl Chart {
         self
     }
 
-    /// The chart, laid out.
-    pub fn picture(&self) -> Picture {
+    /// The chart as an SVG document: the same bytes for the same data, on every machine.
+    pub fn to_svg(&self) -> anyhow::Result<String> {
         match &self.body {
             Body::Lines(body) => lines::draw(self, body),
             Body::Bars(body) => bars::draw(self, body),
             Body::Field(body) => field::draw(self, body),
         }
-    }
-
-    /// The chart as an SVG document: the same bytes for the same data, on every machine.
-    pub fn to_svg(&self) -> anyhow::Result<String> {
-        render::svg(&self.picture())
-    }
-
-    /// The chart as a PNG file, at twice the size of the layout.
-    pub fn to_png(&self) -> anyhow::Result<Vec<u8>> {
-        render::png(&self.picture())
     }
 
     /// Reads a chart's data back from `ID.chart.json`.
@@ -174,25 +158,12 @@ impl Chart {
         serde_json::from_str(&text).with_context(|| format!("{shown}: not the data of a chart"))
     }
 
-    /// Writes `ID.svg`, `ID.png` and `ID.chart.json` into `folder` (created if needed); returns the path of the SVG.
+    /// Writes `ID.svg` and `ID.chart.json` into `folder` (created if needed); returns the path of the SVG.
     pub fn write(&self, folder: &Path) -> anyhow::Result<PathBuf> {
-        self.write_png(folder)?;
-        self.write_svg(folder)
-    }
-
-    /// Writes `ID.svg` and `ID.chart.json` into `folder`; returns the path of the SVG.
-    pub fn write_svg(&self, folder: &Path) -> anyhow::Result<PathBuf> {
         let path = folder.join(format!("{}.svg", self.id));
         crate::record::replace_file(&path, self.to_svg()?.as_bytes())?;
         let spec = serde_json::to_string(self)? + "\n";
         crate::record::replace_file(&folder.join(format!("{}.chart.json", self.id)), spec.as_bytes())?;
-        Ok(path)
-    }
-
-    /// Writes `ID.png` into `folder`; returns its path.
-    pub fn write_png(&self, folder: &Path) -> anyhow::Result<PathBuf> {
-        let path = folder.join(format!("{}.png", self.id));
-        crate::record::replace_file(&path, &self.to_png()?)?;
         Ok(path)
     }
 }

@@ -1,7 +1,10 @@
 //! The column of names beside the data: each as near as it can be to what it names, none touching another.
+//!
+//! plotters offers a box of names inside the plot instead, on top of the data.
 
-use super::layout::{Plot, SWATCH, SWATCH_GAP, Swatch, swatch, text};
-use super::picture::{Anchor, Picture};
+use plotters::style::text_anchor::HPos;
+
+use super::sheet::{Frame, SWATCH, SWATCH_GAP, Sheet, Swatch, text};
 use super::{font, theme};
 
 /// A name beside the data.
@@ -17,11 +20,11 @@ pub struct Name {
 }
 
 /// Most room that the texts of the column of names take.
-const NAME_ROOM: f64 = 178.0;
+const NAME_ROOM: f64 = 356.0;
 /// Gap between the plot and the swatches, crossed by the hair lines.
-const LEADER: f64 = 16.0;
-const NAME_LINE: f64 = 14.0;
-const NAME_GAP: f64 = 5.0;
+const LEADER: f64 = 32.0;
+const NAME_LINE: f64 = 28.0;
+const NAME_GAP: f64 = 10.0;
 
 impl Name {
     /// A name, wrapped to the column.
@@ -68,34 +71,28 @@ pub fn names_height(names: &[String]) -> f64 {
 }
 
 /// Draws the names right of the plot, each as near as it can be to the height that it wants, none touching another.
-pub fn draw_names(picture: &mut Picture, plot: Plot, mut names: Vec<Name>) {
+pub fn draw_names(sheet: &Sheet<'_>, frame: Frame, mut names: Vec<Name>) -> anyhow::Result<()> {
     names.sort_by(|a, b| a.wanted.total_cmp(&b.wanted));
     let heights: Vec<f64> = names.iter().map(Name::height).collect();
     let wanted: Vec<f64> = names.iter().map(|name| name.wanted).collect();
-    let middles = spread(&wanted, &heights, plot.top - 8.0, plot.bottom + 8.0);
-    let x = plot.right + LEADER;
+    let middles = spread(&wanted, &heights, frame.top - 16.0, frame.bottom + 16.0);
+    let x = frame.right + LEADER;
     for (name, y) in names.iter().zip(middles) {
         let color = match name.swatch {
             Swatch::Line(color, _) | Swatch::Dashes(color) | Swatch::Marker(color, _) | Swatch::Patch(color) => color,
             Swatch::Rule => theme::SOFT_INK,
         };
         if let Some(from) = name.from {
-            picture.line(vec![from, (x - 2.0, y)], 0.75, color.over(theme::CARD, 0.7));
+            sheet.line(&[from, (x - 4.0, y)], 2, theme::over(color, theme::CARD, 0.5))?;
         }
-        swatch(picture, name.swatch, x, y);
-        let first = y + 4.5 - (name.lines.len() as f64 - 1.0) * NAME_LINE / 2.0;
+        sheet.swatch(name.swatch, x, y)?;
+        let first = y + 9.0 - (name.lines.len() as f64 - 1.0) * NAME_LINE / 2.0;
         for (index, line) in name.lines.iter().enumerate() {
-            let y = first + index as f64 * NAME_LINE;
-            picture.text(text(
-                x + SWATCH + SWATCH_GAP,
-                y,
-                line,
-                theme::BODY,
-                Anchor::Start,
-                theme::INK,
-            ));
+            let at = (x + SWATCH + SWATCH_GAP, first + index as f64 * NAME_LINE);
+            sheet.text(&text(at, line, theme::BODY, HPos::Left, theme::INK))?;
         }
     }
+    Ok(())
 }
 
 /// Middles for boxes of these heights, in this order, touching nowhere, within `top` to `bottom` where they fit, with the

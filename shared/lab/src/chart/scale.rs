@@ -1,6 +1,14 @@
 //! Axes: which range they show, where their ticks stand and how those are written.
+//!
+//! plotters chooses ticks, too, but writes them all in full, names powers of two by powers of ten, and lets labels touch. So
+//! an axis brings its own ticks; where a value stands, plotters asks [`Ranged::map`].
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
 use super::digits::{doubling_text, linear_text, log_text};
+use super::{font, theme};
 
 /// An axis from `low` to `high`.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +21,38 @@ pub struct Axis {
     pub log: bool,
     /// Places and texts, ascending.
     pub ticks: Vec<(f64, String)>,
+    /// Pixels between the ends of the plot and the ends of the axis.
+    pub air: f64,
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let (from, to) = (f64::from(from), f64::from(to));
+        let air = self.air * (to - from).signum();
+        (from + air + self.place(*value) * (to - from - 2.0 * air)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() {
+            return Vec::new();
+        }
+        let stride = self.ticks.len().div_ceil(hint.max_num_points().max(1)).max(1);
+        self.ticks.iter().step_by(stride).map(|tick| tick.0).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        let tick = self.ticks.iter().find(|tick| tick.0 == *value);
+        tick.map_or(String::new(), |tick| tick.1.clone())
+    }
 }
 
 impl Axis {
@@ -20,6 +60,41 @@ impl Axis {
     pub fn place(&self, value: f64) -> f64 {
         let at = |v: f64| if self.log { v.ln() } else { v };
         (at(value) - at(self.low)) / (at(self.high) - at(self.low))
+    }
+
+    /// The value at a place: the inverse of [`Axis::place`].
+    pub fn value(&self, place: f64) -> f64 {
+        if self.log {
+            (self.low.ln() + place * (self.high.ln() - self.low.ln())).exp()
+        } else {
+            self.low + place * (self.high - self.low)
+        }
+    }
+
+    /// An axis without ticks.
+    pub fn plain(low: f64, high: f64) -> Self {
+        Self {
+            low,
+            high,
+            log: false,
+            ticks: Vec::new(),
+            air: 0.0,
+        }
+    }
+
+    /// Number of labels that fit into `room` pixels side by side without touching.
+    pub fn num_labels_across(&self, room: f64) -> usize {
+        let distance =
+            |pair: &[(f64, String)]| (self.place(pair[1].0) - self.place(pair[0].0)) * (room - 2.0 * self.air);
+        let closest = self.ticks.windows(2).map(distance).fold(f64::INFINITY, f64::min);
+        let stride = ((self.widest_tick() + 20.0) / closest).ceil().max(1.0) as usize;
+        self.ticks.len().div_ceil(stride)
+    }
+
+    /// Width of the widest tick, in pixels.
+    pub fn widest_tick(&self) -> f64 {
+        let widths = self.ticks.iter().map(|tick| font::width(&tick.1, theme::SMALL, false));
+        widths.fold(0.0, f64::max)
     }
 
     /// An axis of values: from zero (or below it, for negative values) to a little above the largest. With `log`,
@@ -83,6 +158,7 @@ impl Axis {
                 high,
                 log,
                 ticks: log_ticks(low, high),
+                air: 0.0,
             };
         }
         Self::linear(low, high, nice_step((high - low) / 5.0))
@@ -101,6 +177,7 @@ impl Axis {
             high,
             log: false,
             ticks,
+            air: 0.0,
         }
     }
 
@@ -119,6 +196,7 @@ impl Axis {
             high,
             log: true,
             ticks: log_ticks(low, high),
+            air: 0.0,
         }
     }
 
@@ -153,6 +231,7 @@ impl Axis {
             high,
             log: true,
             ticks,
+            air: 0.0,
         }
     }
 }
@@ -284,5 +363,6 @@ mod tests {
         let axis = Axis::of_values([1.0, 100.0].into_iter(), true);
         assert_eq!((axis.place(axis.low), axis.place(axis.high)), (0.0, 1.0));
         assert!((Axis::fixed(0.0, 4.0, false).place(1.0) - 0.25).abs() < 1e-12);
+        assert!((axis.value(axis.place(7.0)) - 7.0).abs() < 1e-9);
     }
 }

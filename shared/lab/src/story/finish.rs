@@ -6,7 +6,6 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Claim, Story, Verdict, head};
-use crate::args::CommonArgs;
 use crate::chart::Chart;
 use crate::race::{Disturbance, Race, RaceResult, WallClock};
 use crate::record::{ClaimRecord, Measured};
@@ -70,17 +69,9 @@ impl Story {
         });
     }
 
-    /// Draws a chart (`ID.svg`, `ID.png`, `ID.chart.json`), says where it lies and returns the path of the SVG.
-    /// With `--record` the picture for reading only, the PNG, goes to `target/course/` and stays out of the tree.
+    /// Draws a chart (`ID.svg`, and its data as `ID.chart.json`), says where it lies and returns the path of the SVG.
     pub fn chart(&mut self, chart: &Chart) -> anyhow::Result<PathBuf> {
-        let folder = self.out_dir();
-        let pictures = if self.args.record && self.args.out.is_none() {
-            crate::paths::out_dir(self.info.number(), &CommonArgs::default())
-        } else {
-            folder.clone()
-        };
-        let path = chart.write_svg(&folder)?;
-        chart.write_png(&pictures)?;
+        let path = chart.write(&self.out_dir())?;
         let shown = crate::paths::shown(&path);
         head::value(&mut self.screen, "chart", &shown);
         self.document.charts.push(shown);
