@@ -64,8 +64,12 @@ window.figures.register("generation", (root, trace, ui) => {
     }
 
     function told(at) {
-        const candidate = run.steps[at].candidates[taken];
-        if (taken === 0) return run.steps[at].text;
+        const step = run.steps[at];
+        const candidate = step.candidates[taken];
+        if (taken === 0) {
+            const [best, second] = step.candidates;
+            return `${step.rows} rows are computed for one token. ‹${best.piece}› has a probability of ${percent(best.percent)}, ‹${second.piece}› follows with ${percent(second.percent)}.`;
+        }
         return `Number ${taken + 1} instead, ‹${candidate.piece}› with ${percent(candidate.percent)}: “${candidate.then.trim()}${candidate.ends ? "”, and the text ends." : "…”"}`;
     }
 

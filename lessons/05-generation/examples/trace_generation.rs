@@ -1,27 +1,28 @@
-//! Records what the book's interactive figure shows: at each token the five best candidates, and what each of them would have led to.
+//! Records the trace of the book's interactive figure: at each token the five best candidates, and the text that each
+//! of them leads to.
 //!
 //! ```text
 //! cargo run -q -p lesson05 --example trace_generation > target/generation.json && mv target/generation.json book/figures/generation.json
 //! ```
 //!
-//! The trace belongs to one checkpoint, by the sha256 of its weights: after training on, run the command again
-//! (`tests/figure.rs` says so).
+//! The trace belongs to one checkpoint, by the sha256 of its weights. After more training, run the command again
+//! (`suite::figure` asks for it).
 
-use generation::candidates::{Candidate, most_likely, visible};
-use generation::text::TextStream;
+use generation::candidates::{Candidate, most_likely};
+use generation::terminal::piece;
+use generation::text::decode_continuation;
 use generation::{Model, State};
 use layout::pool::Pool;
-use loading::Tokenizer;
 use serde::{Deserialize, Serialize};
 use training::TokenId;
 
-/// Tokens of the text that is written.
+/// Maximum number of tokens of a text.
 const STEPS: usize = 16;
-/// Candidates shown at each token.
+/// Number of candidates at each token.
 const CANDIDATES: usize = 5;
-/// Tokens that follow a candidate.
+/// Maximum number of tokens after a candidate.
 const BRANCH: usize = 14;
-/// Beginnings of the texts; the first one is the story's.
+/// Beginnings of the texts. The first one is that of the story.
 const PROMPTS: [&str; 2] = [
     "Once upon a time there was a brave little fox named Tom",
     "Once upon a time there was",
@@ -33,11 +34,11 @@ pub struct Trace {
     schema: u32,
     figure: String,
     source: String,
-    /// Of the weights that said all this.
+    /// Digest of the weights that generated the texts.
     pub checkpoint_sha256: String,
     #[serde(flatten)]
     first: Run,
-    /// The other beginnings.
+    /// The texts with the other beginnings.
     others: Vec<Run>,
 }
 
@@ -52,26 +53,24 @@ struct Run {
 /// One token.
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 struct Step {
-    /// The sentence that is read aloud.
-    text: String,
-    /// Rows of this step.
+    /// Number of rows that this step computes.
     rows: usize,
-    /// Rows of this step and all before it.
+    /// Number of rows that this step and all steps before it compute.
     rows_so_far: usize,
-    /// What the chosen token added to the text.
+    /// The text of the chosen token.
     said: String,
     candidates: Vec<Branch>,
 }
 
-/// A candidate, and how the text would go on with it.
+/// A candidate, and the continuation of the text after it.
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 struct Branch {
     piece: String,
-    /// Share in per cent, two digits after the point.
+    /// Probability in per cent, two digits after the point.
     percent: f32,
     /// The text from this token on.
     then: String,
-    /// Whether the text ends there by itself.
+    /// Whether the text ends with an end-of-text token.
     ends: bool,
 }
 
@@ -122,10 +121,9 @@ impl Recorder {
             }
             let chosen = best[0].token;
             steps.push(Step {
-                text: sentence(rows, &candidates),
                 rows,
                 rows_so_far,
-                said: decode(self.model.tokenizer()?, &[chosen]),
+                said: decode_continuation(self.model.tokenizer()?, &[chosen]),
                 candidates,
             });
             if self.ends(chosen) {
@@ -151,7 +149,7 @@ impl Recorder {
         self.model.config.eos_token_ids.contains(&token)
     }
 
-    /// Takes `candidate` instead of the best one, and goes on greedily.
+    /// Takes `candidate` instead of the best one, and continues greedily.
     fn branch(&mut self, tokens: &[TokenId], candidate: &Candidate) -> anyhow::Result<Branch> {
         let mut sequence = [tokens, &[candidate.token]].concat();
         let mut ends = self.ends(candidate.token);
@@ -162,46 +160,16 @@ impl Recorder {
                 sequence.push(next);
             }
         }
-        let tokenizer = self.model.tokenizer()?;
         Ok(Branch {
-            piece: visible(tokenizer, candidate.token),
+            piece: piece(&self.model, candidate.token),
             percent: (1e4 * candidate.probability).round() / 1e2,
-            then: decode(tokenizer, &sequence[tokens.len()..]),
+            then: decode_continuation(self.model.tokenizer()?, &sequence[tokens.len()..]),
             ends,
         })
     }
 }
 
-/// Text of some tokens in the middle of a text.
-fn decode(tokenizer: &Tokenizer, tokens: &[TokenId]) -> String {
-    let mut stream = TextStream::continuing(tokenizer);
-    let text: String = tokens.iter().map(|t| stream.push(*t).to_owned()).collect();
-    text + stream.finish()
-}
-
-fn sentence(rows: usize, candidates: &[Branch]) -> String {
-    let [best, second, ..] = candidates else {
-        unreachable!("five candidates");
-    };
-    format!(
-        "{rows} rows are computed for one token. ‹{}› has {} of the whole, the runner-up ‹{}› {}.",
-        best.piece,
-        percent(best.percent),
-        second.piece,
-        percent(second.percent),
-    )
-}
-
-/// A share with as many digits as say something.
-fn percent(percent: f32) -> String {
-    match percent {
-        p if p >= 1.0 => format!("{p:.0} %"),
-        p if p >= 0.01 => format!("{p:.2} %"),
-        _ => "under 0.01 %".to_owned(),
-    }
-}
-
-#[allow(dead_code)] // the test that compares the file takes this module without its main
+#[allow(dead_code)] // the test that compares the file includes this module and does not call main
 fn main() -> anyhow::Result<()> {
     lab::outln!("{}", serde_json::to_string_pretty(&record()?)?);
     Ok(())

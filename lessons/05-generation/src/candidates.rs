@@ -1,22 +1,24 @@
-//! What else the model could have said.
+//! The most likely next tokens, and tokens as a reader can see them.
 
 use crate::lanes::exp;
 use loading::Tokenizer;
 use serde::Serialize;
 use training::TokenId;
 
-/// A token and how likely the model holds it to be the next one.
+/// A token and its probability to be the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Candidate {
     /// The token.
     pub token: TokenId,
-    /// Its share: softmax over the whole vocabulary.
+    /// Softmax over the whole vocabulary.
     pub probability: f32,
 }
 
-/// The `count` most likely tokens, most likely first; of equal ones the lowest id first. Shape: `logits` `[vocab_size]`.
+/// Returns the `count` most likely tokens, the most likely first; of equal ones the lowest id first. Shape: `logits`
+/// `[vocab_size]`.
 ///
-/// Cost: one pass for each candidate and one for the sum: for a handful that is less than sorting. NaN logits are never chosen.
+/// Cost: one pass over the logits for each candidate and one for the sum, which for a handful is cheaper than a sort.
+/// NaN is never chosen.
 pub fn most_likely(logits: &[f32], count: usize) -> Vec<Candidate> {
     let mut best: Vec<usize> = Vec::with_capacity(count);
     for _ in 0..count.min(logits.len()) {
@@ -39,7 +41,8 @@ pub fn most_likely(logits: &[f32], count: usize) -> Vec<Candidate> {
         .collect()
 }
 
-/// A token as a reader can see it: a leading space as `·`, line ends as `↵`, other control characters and half characters as their bytes.
+/// A token in visible characters: a leading space as `·`, line ends as `↵`, other control characters and incomplete
+/// characters as bytes.
 pub fn visible(tokenizer: &Tokenizer, token: TokenId) -> String {
     let bytes = tokenizer.token_bytes(token);
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -72,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_for_more_than_there_is_gives_what_there_is() {
+    fn more_candidates_than_tokens_are_all_tokens() {
         assert_eq!(most_likely(&[1.0], 5).len(), 1);
         assert_eq!(most_likely(&[f32::NAN], 5), []);
         assert_eq!(most_likely(&[], 5), []);

@@ -1,8 +1,8 @@
-//! A conversation to text, by the template that came with the model.
+//! A conversation to text, with the model's own chat template.
 //!
-//! Each instruction-tuned model was trained on conversations written in one form, and answers well only in that form. The form comes as a
-//! Jinja template in the model's folder; `minijinja` runs it. What is added here is the environment that Hugging Face gives to such
-//! templates: blocks that eat the newline after them, Python's string methods, and `raise_exception`.
+//! An instruction-tuned model was trained on conversations in one form and answers well only in that form. The form is
+//! a Jinja template in the model's folder; `minijinja` runs it. This module adds the environment that Hugging Face
+//! gives to such templates: blocks that remove the newline after them, Python's string methods, and `raise_exception`.
 
 use crate::error::GenerateError;
 use minijinja::{Environment, Error, ErrorKind, context};
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct Message {
     /// `system`, `user` or `assistant`.
     pub role: String,
-    /// What was said.
+    /// The text of the turn.
     pub content: String,
 }
 
@@ -27,30 +27,30 @@ impl Message {
     }
 }
 
-/// What a template may ask for besides the messages.
+/// A template and the texts that it may use besides the messages.
 #[derive(Clone, Copy, Debug)]
 pub struct ChatTemplate<'a> {
     /// The Jinja source.
     pub source: &'a str,
     /// The model's name, for error messages.
     pub model: &'a str,
-    /// Text of the begin token; empty where there is none.
+    /// Text of the begin-of-text token; empty where there is none.
     pub bos_token: &'a str,
-    /// Text of the end token; empty where there is none.
+    /// Text of the end-of-text token; empty where there is none.
     pub eos_token: &'a str,
 }
 
 impl ChatTemplate<'_> {
-    /// Writes the conversation out, ready for the assistant's next turn.
+    /// Writes the conversation in the model's form, up to the beginning of the assistant's next turn.
     ///
-    /// The text already holds the special tokens that the form asks for, so it is encoded without adding any.
+    /// The text already holds the special tokens of the form, so the tokenizer must not add any.
     ///
     /// # Errors
     /// [`GenerateError::ChatTemplate`]: the template is broken, or refuses these messages.
     pub fn render(&self, messages: &[Message]) -> Result<String, GenerateError> {
         self.try_render(messages).map_err(|error| GenerateError::ChatTemplate {
             model: self.model.to_owned(),
-            // The detail is what `raise_exception` was called with; the kind alone would not say it.
+            // The detail is the argument of `raise_exception`; the error's kind does not say it.
             reason: error.detail().map_or_else(|| error.to_string(), str::to_owned),
         })
     }

@@ -1,54 +1,111 @@
 //! The commands besides the story.
 
+use anyhow::Context;
+use generation::chat::Message;
 use generation::eval::Evaluator;
-use generation::terminal::{self, Answered};
+use generation::text::TextStream;
 use generation::{Model, State};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::args::CommonArgs;
+use lab::table::Table;
 use lab::{number, term};
 use layout::pool::Pool;
 use serde_json::json;
+use std::io::IsTerminal;
 use std::time::Instant;
 use training::corpus::evaluation::EvalSize;
 use training::corpus::{EvalDocument, Evaluation, Literature};
 use training::grammar::Grammar;
 use training::split::Split;
 
-/// `generate`: continues the prompt with the naive loop.
+/// Tokens that `generate` writes when nothing is said.
+const DEFAULT_TOKENS: usize = 64;
+
+/// `generate`: the answer streams to stdout; with --json one document instead.
 pub fn generate(args: &CommonArgs, chat: bool) -> anyhow::Result<()> {
-    terminal::generate(args, chat, |model, pool, prompt, max_new_tokens, on_token| {
-        let mut state = State::new(&model.config, 0);
-        let mut token_ms = Vec::new();
-        let begun = Instant::now();
-        let mut last = begun;
-        let generation = model.generate(&mut state, pool, prompt, max_new_tokens, &mut |token| {
+    let text = args
+        .prompt
+        .as_deref()
+        .context("generate needs a text to go on from; give one with --prompt \"…\"")?;
+    let started = Instant::now();
+    let model = Model::open(&args.model)?;
+    let pool = Pool::new(args.threads());
+    let loaded = started.elapsed();
+    let prompt = match chat {
+        true => model.encode_chat(&[Message::user(text)])?,
+        false => model.encode_prompt(text)?,
+    };
+    let tokenizer = model.tokenizer()?;
+    let mut stream = match chat {
+        true => TextStream::new(tokenizer),
+        false => TextStream::continuing(tokenizer),
+    };
+    if !args.json && std::io::stdout().is_terminal() && !chat {
+        // A reader at a terminal sees the text as a whole; a pipe gets the answer only.
+        term::print(&term::Tone::Dim.paint(text));
+    }
+    let mut state = State::new(&model.config, 0);
+    let begun = Instant::now();
+    let mut token_ms = Vec::new();
+    let mut last = begun;
+    let mut answer = String::new();
+    let generation = model.generate(
+        &mut state,
+        &pool,
+        &prompt,
+        args.tokens.unwrap_or(DEFAULT_TOKENS),
+        &mut |token| {
             let now = Instant::now();
             token_ms.push((now - last).as_secs_f64() * 1e3);
             last = now;
-            on_token(token);
-        })?;
-        let total = begun.elapsed().as_secs_f64();
-        let (rows, new_tokens) = (generation.rows_recomputed(), generation.tokens.len());
-        let summary = format!(
-            "{} prompt tokens, {new_tokens} new ones in {} ({} a token, {rows} rows computed), ended by {:?}",
-            generation.prompt_tokens,
-            number::seconds(total),
-            number::seconds(total / new_tokens.max(1) as f64),
-            generation.finish_reason,
-        );
-        let values = json!({
-            "rows_computed": rows,
-            "timings": {"first_token_ms": token_ms.first(), "total_ms": total * 1e3, "token_ms": token_ms},
+            let piece = stream.push(token);
+            answer.push_str(piece);
+            if !args.json {
+                term::print(piece);
+            }
+        },
+    )?;
+    let total = begun.elapsed();
+    let rest = stream.finish();
+    answer.push_str(rest);
+    let new_tokens = generation.tokens.len();
+    if args.json {
+        let document = json!({
+            "model": model.name,
+            "prompt_tokens": generation.prompt_tokens,
+            "tokens": generation.tokens,
+            "text": answer,
+            "finish_reason": generation.finish_reason,
+            "rows_computed": generation.rows_recomputed(),
+            "timings": {
+                "load_ms": loaded.as_secs_f64() * 1e3,
+                "first_token_ms": token_ms.first(),
+                "total_ms": total.as_secs_f64() * 1e3,
+                "token_ms": token_ms,
+            },
         });
-        Ok(Answered {
-            generation,
-            values,
-            summary,
-        })
-    })
+        term::print(&format!("{document:#}\n"));
+        return Ok(());
+    }
+    term::print(&format!("{rest}\n"));
+    if std::io::stderr().is_terminal() {
+        let per_token = total.as_secs_f64() / new_tokens.max(1) as f64;
+        eprintln!(
+            "{}",
+            term::Tone::Dim.paint(&format!(
+                "{} prompt tokens, {new_tokens} new ones in {} ({} a token, {} rows computed), ended by {:?}",
+                generation.prompt_tokens,
+                number::seconds(total.as_secs_f64()),
+                number::seconds(per_token),
+                generation.rows_recomputed(),
+                generation.finish_reason,
+            ))
+        );
+    }
+    Ok(())
 }
 
-/// `eval`: lesson 03's texts and questions, for any folder.
+/// `eval`: scores lesson 03's texts and questions with any model folder.
 pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     let pool = Pool::new(args.threads());
@@ -58,7 +115,7 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
     let fixed = training::tokenizer::Tokenizer::load(&data.join("stories/tokenizer.json"))?;
     let literature = Literature::load(&data.join("corpus"))?;
     let evaluation = Evaluation::new(&Grammar::new(), &literature, &fixed, Split::Test, size);
-    // The texts are the same for every model; their tokens are its own.
+    // The texts are the same for every model, encoded with the model's own tokenizer.
     let retold = |documents: &[EvalDocument]| -> anyhow::Result<Vec<EvalDocument>> {
         let text = |document: &EvalDocument| fixed.decode(&document.tokens[1..document.tokens.len() - 1]);
         documents
@@ -78,30 +135,27 @@ pub fn eval(args: &CommonArgs, full: bool) -> anyhow::Result<()> {
         term::print(&format!("{:#}\n", json!(report)));
         return Ok(());
     }
-    let mut table = lab::table::Table::new(&["text", "tokens", "nats per token", "perplexity", "bits per byte"]);
-    for kind in ["stories", "literature"] {
-        table.row([
+    let scores = ["stories", "literature"].map(|kind| {
+        [
             kind.to_owned(),
             report.tokens_scored[kind].to_string(),
             format!("{:.3}", report.nats_per_token[kind]),
             format!("{:.2}", report.perplexity[kind]),
             format!("{:.3}", report.bits_per_byte[kind]),
-        ]);
-    }
-    term::print(&format!("{}\n{table}\n", model.name));
-    let mut table = lab::table::Table::new(&["questions", "right"]);
-    for (kind, share) in &report.by_task {
-        table.row([(*kind).to_owned(), format!("{:.0} %", 100.0 * share)]);
-    }
-    table.row([
-        format!("all {}", report.questions),
-        format!("{:.0} %", 100.0 * report.task_accuracy),
-    ]);
-    term::print(&table.to_string());
+        ]
+    });
+    let header = ["text", "tokens", "nats per token", "perplexity", "bits per byte"];
+    term::print(&format!("{}\n{}\n", model.name, Table::of(&header, scores)));
+    let answers = report.by_task.iter().map(|(kind, share)| ((*kind).to_owned(), *share));
+    let all = (format!("all {}", report.questions), report.task_accuracy);
+    let shown = answers
+        .chain([all])
+        .map(|(kind, share)| [kind, format!("{:.0} %", 100.0 * share)]);
+    term::print(&Table::of(&["questions", "right"], shown).to_string());
     Ok(())
 }
 
-/// A progress bar on stderr, hidden on a pipe.
+/// A progress bar on stderr; hidden where stderr is a pipe.
 fn progress(len: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed} (left {eta})") {
@@ -110,7 +164,8 @@ fn progress(len: u64) -> ProgressBar {
     bar
 }
 
-/// `cold-start`: milliseconds of the first passes of this process, over a prompt of made-up tokens, as a JSON list.
+/// `cold-start`: prints the milliseconds of the first passes of this process, over a prompt of made-up tokens, as a
+/// JSON list.
 pub fn cold_start(args: &CommonArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     let pool = Pool::new(args.threads());

@@ -1,4 +1,5 @@
-//! One small task for each function that a reader can write: what it costs is counted, yours beside the reference.
+//! One small task for each exercise. `cargo course check` counts what it costs, for the learner's function and for the
+//! reference.
 
 use crate::characters::take_complete_characters;
 use crate::generate::generate;
@@ -9,7 +10,7 @@ use lab::ledger;
 use loading::config::RopeScaling;
 use training::TokenId;
 
-/// The tasks. A kernel writes where it is told and allocates nothing; the loop's rows are those of the naive loop.
+/// The tasks. A kernel allocates nothing; the loop counts the rows that it computes.
 pub fn tasks() -> Vec<Task> {
     vec![norm(), rotary(), attention(), greedy_loop(), characters(), angles()]
 }
@@ -98,7 +99,7 @@ fn angles() -> Task {
 mod tests {
     use super::*;
 
-    /// What the ledger says of the reference: the naive loop computes 2784 rows.
+    /// The naive loop of the reference computes 2784 rows.
     #[test]
     fn the_loop_counts_the_rows_of_the_lesson() {
         let mut task = greedy_loop();

@@ -1,33 +1,33 @@
-//! What can go wrong when text is generated.
+//! Errors of a generation.
 
 use loading::LoadError;
 
-/// Why nothing, or nothing more, was generated.
+/// Why a generation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
     // ANCHOR: prompt
-    /// There is nothing to continue.
+    /// The prompt has no tokens.
     #[error("the prompt is empty: expected at least one token; give some text with --prompt")]
     EmptyPrompt,
-    /// The prompt alone exceeds the positions that the model knows.
+    /// The prompt has more tokens than the model has positions.
     #[error(
         "the prompt has {prompt_tokens} tokens, expected at most {max_seq_len}, the context of this model; shorten it"
     )]
     PromptTooLong {
-        /// Tokens of the prompt.
+        /// Number of tokens in the prompt.
         prompt_tokens: usize,
-        /// The model's context.
+        /// Number of positions of the model.
         max_seq_len: usize,
     },
     // ANCHOR_END: prompt
-    /// A token id that has no embedding.
+    /// A token id has no embedding.
     #[error(
         "token id {token_id}: expected an id below {vocab_size}, the model's vocabulary; the tokenizer belongs to another model"
     )]
     UnknownToken {
-        /// The id.
+        /// The token id.
         token_id: u32,
-        /// The model's vocabulary.
+        /// Number of tokens in the model's vocabulary.
         vocab_size: usize,
     },
     /// The forward pass gave a logit that is not a number.
@@ -35,32 +35,32 @@ pub enum GenerateError {
         "the logit of token {token_id} is not a number: the weights are damaged; check them with `cargo run -p lesson04 -- verify`"
     )]
     NotANumber {
-        /// The first such logit.
+        /// Index of the first such logit.
         token_id: usize,
     },
-    /// No logits to choose from.
+    /// There are no logits to choose from.
     #[error("expected one logit for each token of the vocabulary, found none")]
     NoLogits,
-    /// Text was given or asked for, but the model has no tokenizer.
+    /// Text was given or requested, but the model has no tokenizer.
     #[error("{model} has no tokenizer.json, so it can not read or write text; random models are for measuring speed")]
     NoTokenizer {
-        /// The model's name.
+        /// Name of the model.
         model: String,
     },
-    /// A chat was asked for, but the model has no chat template.
+    /// A chat was requested, but the model has no chat template.
     #[error(
         "{model} has no chat template in tokenizer_config.json or chat_template.jinja; leave --chat out, or choose an instruction-tuned model"
     )]
     NoChatTemplate {
-        /// The model's name.
+        /// Name of the model.
         model: String,
     },
     /// The chat template is broken, or refuses these messages.
     #[error("the chat template of {model} failed: {reason}; leave --chat out, or mend the template")]
     ChatTemplate {
-        /// The model's name.
+        /// Name of the model.
         model: String,
-        /// What the template engine said.
+        /// The message of the template engine.
         reason: String,
     },
     /// The model could not be loaded.

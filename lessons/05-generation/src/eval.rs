@@ -1,7 +1,8 @@
 //! Lesson 03's metrics for any model folder.
 //!
-//! The texts, the questions and the arithmetic are lesson 03's and were fixed before this lesson's code; a model comes in as a closure from
-//! tokens to logits. A folder with another tokenizer is given the same texts in its own tokens; then only bits per byte compare.
+//! The texts, the questions and the arithmetic are those of lesson 03; a model enters as a closure from tokens to
+//! logits. A folder with another tokenizer gets the same texts in its own tokens. Between different tokenizers only
+//! bits per byte are comparable.
 
 use crate::error::GenerateError;
 use crate::forward::forward_all;
@@ -15,31 +16,31 @@ use training::corpus::EvalDocument;
 use training::grammar::TaskItem;
 use training::metrics::{Score, score_document, task_accuracy};
 
-/// Longest window that is scored at once; shorter where the model's context is.
+/// Maximum number of tokens that are scored at once; less where the model's context is shorter.
 pub const WINDOW: usize = 512;
 
-/// What a model scored. Keys are those of lesson 03's `eval`.
+/// The scores of a model. The keys are those of lesson 03's `eval`.
 #[derive(Clone, Debug, Serialize)]
 pub struct EvalReport {
     /// The model's name.
     pub model: String,
-    /// Mean surprise per token, by kind of text; comparable for one tokenizer only.
+    /// Mean surprise per token, by kind of text; comparable between models with the same tokenizer only.
     pub nats_per_token: BTreeMap<&'static str, f64>,
-    /// Its exponential.
+    /// Exponential of `nats_per_token`.
     pub perplexity: BTreeMap<&'static str, f64>,
-    /// Bits for each byte of text; comparable for all models.
+    /// Bits for each byte of text; comparable between all models.
     pub bits_per_byte: BTreeMap<&'static str, f64>,
-    /// Tokens scored, by kind of text.
+    /// Number of tokens scored, by kind of text.
     pub tokens_scored: BTreeMap<&'static str, usize>,
     /// Share of held-out questions answered letter by letter.
     pub task_accuracy: f64,
-    /// The same by kind of question.
+    /// `task_accuracy` by kind of question.
     pub by_task: BTreeMap<&'static str, f64>,
-    /// Questions asked.
+    /// Number of questions asked.
     pub questions: usize,
 }
 
-/// A model with what it needs to run, being measured.
+/// A model under measurement, with its threads and scratch memory.
 pub struct Evaluator<'a> {
     model: &'a Model,
     pool: &'a Pool,
@@ -48,7 +49,7 @@ pub struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Measures `model` on the threads of `pool`.
+    /// An evaluator of `model` on the threads of `pool`.
     pub fn new(model: &'a Model, pool: &'a Pool) -> Evaluator<'a> {
         let window = model.config.llama.max_seq_len.min(WINDOW);
         Evaluator {
@@ -59,7 +60,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A text of lesson 03's evaluation in this model's tokens: its end-of-text token, the text, the end-of-text token again.
+    /// Encodes a text of lesson 03's evaluation with this model's tokenizer: end-of-text token, text, end-of-text
+    /// token.
     ///
     /// # Errors
     /// No tokenizer, or one that can not spell the text.
@@ -81,7 +83,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Surprise of one document, each token scored once.
+    /// Computes the surprise of one document. Each token is scored once.
     ///
     /// # Errors
     /// Those of [`forward_all`].
@@ -109,7 +111,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What the model answers to a ready-made prompt, up to its first end token, greedily and at most `max_new_tokens` long.
+    /// Returns the greedy answer to a prompt, up to the first end-of-text token and at most `max_new_tokens` long.
     ///
     /// # Errors
     /// Those of [`Model::generate`].
@@ -122,7 +124,7 @@ impl<'a> Evaluator<'a> {
         Ok(tokenizer.decode(&generation.tokens))
     }
 
-    /// Scores all texts and asks all questions. `progress` is told of each finished one.
+    /// Scores all texts and asks all questions. `progress` is called after each of them.
     ///
     /// # Errors
     /// The first failure of the model.
@@ -170,5 +172,5 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// An answer is one short sentence; a model that goes on is wrong anyway.
+/// Maximum length of an answer in tokens. A right answer is one short sentence.
 const ANSWER_TOKENS: usize = 24;

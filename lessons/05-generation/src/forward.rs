@@ -1,4 +1,4 @@
-//! The forward pass over a whole prefix: tokens in, logits out, nothing remembered.
+//! The forward pass over a whole prefix: tokens in, logits out. Nothing is kept for the next pass.
 //!
 //! ```text
 //! x = embedding of each token                                        [rows, hidden_size]
@@ -10,8 +10,8 @@
 //! logits = norm(x of the last row) Whead                             [vocab_size]
 //! ```
 //!
-//! Rows meet only in attention. Everything else treats each row alone, so that a row's numbers depend on the rows before it and
-//! on nothing else: not on the rows after it, not on the number of threads.
+//! Rows meet only in attention; every other operation treats each row alone. So a row's numbers depend on the rows
+//! before it, but not on the rows after it or on the number of threads.
 //!
 //! Source: Llama, Touvron et al. 2023, arXiv:2302.13971.
 
@@ -28,11 +28,11 @@ use training::{LlamaConfig, TokenId};
 
 /// Runs the model over `tokens` and returns the logits of the token that follows the last one. Shape: `[vocab_size]`.
 ///
-/// The head multiplies the last row only: the other rows' logits would predict tokens that are already there. Cost: see
-/// [`crate::work::Work`].
+/// The head multiplies the last row only: the logits of the other rows would predict tokens that are already there.
+/// Cost: see [`crate::work::Work`].
 ///
 /// # Errors
-/// No token, more tokens than the model has positions, a token id outside the vocabulary.
+/// No tokens, more tokens than the model has positions, or a token id outside the vocabulary.
 pub fn forward<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -44,8 +44,8 @@ pub fn forward<'s, L: Linear>(
     Ok(last_logits(config, weights, state, pool, tokens.len()))
 }
 
-/// As [`forward`], with the head on every row: row `i` of `logits` predicts token `i + 1`. For scoring a text that is known.
-/// Shape: `logits` `[tokens, vocab_size]`.
+/// As [`forward`], with the head on every row: row `i` of `logits` predicts token `i + 1`. It serves to score a known
+/// text. Shape: `logits` `[tokens, vocab_size]`.
 ///
 /// # Errors
 /// As [`forward`].
@@ -66,7 +66,7 @@ pub fn forward_all<L: Linear>(
     Ok(())
 }
 
-/// The head on the last of `rows` rows of the residual stream. Shape: `[vocab_size]`.
+/// Applies the head to the last of `rows` rows of the residual stream. Shape: `[vocab_size]`.
 pub fn last_logits<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -85,7 +85,7 @@ pub fn last_logits<'s, L: Linear>(
     // ANCHOR_END: head
 }
 
-/// The head on each of the first `rows` rows of the residual stream. Shape: `logits` `[rows, vocab_size]`.
+/// Applies the head to each of the first `rows` rows of the residual stream. Shape: `logits` `[rows, vocab_size]`.
 pub fn all_logits<L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -100,7 +100,7 @@ pub fn all_logits<L: Linear>(
     weights.head().matmul(pool, normed, rows, logits);
 }
 
-/// Embedding and all layers; leaves the residual stream in `state.hidden`.
+/// Embeds the tokens and runs all layers. The result is the residual stream in `state.hidden`.
 fn run_layers<L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -133,14 +133,8 @@ fn check(config: &ModelConfig, tokens: &[TokenId]) -> Result<(), GenerateError> 
     check_tokens(llama, tokens)
 }
 
-/// One layer over the first `rows` rows of the residual stream, in place.
-pub(crate) fn run_layer<L: Linear>(
-    config: &LlamaConfig,
-    layer: &LayerWeights<L>,
-    state: &mut State,
-    pool: &Pool,
-    rows: usize,
-) {
+/// Runs one layer over the first `rows` rows of the residual stream, in place.
+fn run_layer<L: Linear>(config: &LlamaConfig, layer: &LayerWeights<L>, state: &mut State, pool: &Pool, rows: usize) {
     let Buffers {
         rope,
         hidden,
@@ -156,6 +150,7 @@ pub(crate) fn run_layer<L: Linear>(
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     layer.qkv.matmul(pool, normed, rows, qkv);
+    // The keys of all rows are turned before the first row attends to them.
     rotate_rows(pool, config, rope, |row| row, qkv);
     let qkv: &[f32] = qkv;
     let seen = |row, kv_head| rows_before(config, qkv, row, kv_head);
@@ -171,9 +166,9 @@ pub(crate) fn run_layer<L: Linear>(
     // ANCHOR_END: layer
 }
 
-/// What row `row` sees of a pass over the whole prefix: the keys and values of rows 0 to `row`, which stand in the same matrix as its
-/// queries. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
-fn rows_before<'a>(config: &LlamaConfig, qkv: &'a [f32], row: usize, kv_head: usize) -> KvView<'a> {
+/// The view of row `row` in a pass over the whole prefix: the keys and values of rows 0 to `row`, which are in the same
+/// matrix as its queries. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
+pub fn rows_before<'a>(config: &LlamaConfig, qkv: &'a [f32], row: usize, kv_head: usize) -> KvView<'a> {
     let k = config.q_size() + kv_head * config.head_dim;
     KvView {
         k: &qkv[k..],

@@ -1,21 +1,24 @@
-//! What a layer does besides matrix products and attention, for all rows at once. Each function shares its rows out to the threads of a pool; a row's
-//! result depends on that row alone, so the bits are the same however many rows there are and whoever computes them.
+//! What a layer does besides matrix products and attention, for all rows at once.
 //!
-//! Shapes: a matrix of `rows` rows of some width, row-major. A row of `qkv` holds queries, keys and values, in this order:
-//! `[(num_heads + 2 num_kv_heads) head_dim]`.
+//! Each function deals the rows out to the threads of a pool. The result of a row depends on that row alone, so the
+//! bits do not depend on the number of rows or threads.
+//!
+//! Shapes: a matrix has `rows` rows of some width, row-major. A row of `qkv` holds queries, keys and values, in this
+//! order: `[(num_heads + 2 num_kv_heads) head_dim]`.
 
 use crate::error::GenerateError;
-use crate::kernels::{apply_rope, rms_norm, swiglu};
-use crate::rope::RopeTable;
-use crate::rows::for_each_row;
+use crate::kernels::{apply_rope, rms_norm};
+use crate::lanes;
+use crate::state::RopeTable;
 use crate::weights::{Linear, Weights};
 use layout::pool::Pool;
+use std::marker::PhantomData;
 use training::{LlamaConfig, TokenId};
 
 /// Checks that every token has an embedding.
 ///
 /// # Errors
-/// [`GenerateError::UnknownToken`] with the first that has none.
+/// [`GenerateError::UnknownToken`] with the first token that has none.
 pub fn check_tokens(config: &LlamaConfig, tokens: &[TokenId]) -> Result<(), GenerateError> {
     let unknown = |token: &&TokenId| token.index() >= config.vocab_size;
     match tokens.iter().find(unknown) {
@@ -27,7 +30,7 @@ pub fn check_tokens(config: &LlamaConfig, tokens: &[TokenId]) -> Result<(), Gene
     }
 }
 
-/// The embedding of each token. Shape: `hidden` `[tokens, hidden_size]`.
+/// Copies the embedding of each token. Shape: `hidden` `[tokens, hidden_size]`.
 ///
 /// # Panics
 /// If the lengths differ, or a token is outside the vocabulary: see [`check_tokens`].
@@ -39,7 +42,7 @@ pub fn embed_rows<L: Linear>(weights: &Weights<L>, tokens: &[TokenId], hidden: &
     }
 }
 
-/// Norm of each row. Shapes: `x`, `out` `[rows, hidden_size]`, `weight` `[hidden_size]`.
+/// Norms each row. Shapes: `x`, `out` `[rows, hidden_size]`, `weight` `[hidden_size]`.
 ///
 /// # Panics
 /// If a slice has another length.
@@ -51,7 +54,7 @@ pub fn norm_rows(pool: &Pool, config: &LlamaConfig, x: &[f32], weight: &[f32], o
     });
 }
 
-/// Turns the queries and keys of each row by the row's position, in place; values are not turned.
+/// Turns the queries and keys of each row by the row's position, in place. Values are not turned.
 ///
 /// # Panics
 /// If a position was not reserved in `rope`.
@@ -69,7 +72,7 @@ pub fn rotate_rows(
     });
 }
 
-/// The gate of each row. Shapes: `gate_up` `[rows, 2 intermediate_size]`, `gated` `[rows, intermediate_size]`.
+/// Gates each row. Shapes: `gate_up` `[rows, 2 intermediate_size]`, `gated` `[rows, intermediate_size]`.
 ///
 /// # Panics
 /// If a slice has another length.
@@ -80,6 +83,21 @@ pub fn gate_rows(pool: &Pool, config: &LlamaConfig, gate_up: &[f32], gated: &mut
         swiglu(&gate_up[row * width..][..width], gated);
     });
 }
+
+/// The gate of the feed-forward block: `out = silu(gate) * up`, with silu(x) = x / (1 + e^-x).
+///
+/// Shapes: `gate_up` `[2, intermediate_size]`, the gate first, as one stacked product writes them; `out`
+/// `[intermediate_size]`. Source: GLU variants improve transformer, Shazeer 2020, arXiv:2002.05202.
+///
+/// # Panics
+/// If `gate_up` is not twice as long as `out`.
+// ANCHOR: swiglu
+pub fn swiglu(gate_up: &[f32], out: &mut [f32]) {
+    assert_eq!(gate_up.len(), 2 * out.len());
+    let (gate, up) = gate_up.split_at(out.len());
+    lanes::silu_times(gate, up, out);
+}
+// ANCHOR_END: swiglu
 
 /// x += delta. Shapes: both `[rows, hidden_size]`.
 ///
@@ -93,4 +111,64 @@ pub fn add_rows(pool: &Pool, config: &LlamaConfig, delta: &[f32], x: &mut [f32])
             *x += delta;
         }
     });
+}
+
+/// Minimum number of rows in a task: for fewer rows, handing out a task costs more than it saves.
+const MIN_ROWS: usize = 4;
+
+/// Calls `work(row, row of matrix)` for each row of `matrix` `[rows, width]`, on all threads of the pool.
+///
+/// # Panics
+/// If the length of `matrix` is not a multiple of `width`.
+pub fn for_each_row(pool: &Pool, matrix: &mut [f32], width: usize, work: impl Fn(usize, &mut [f32]) + Sync) {
+    let shared = SharedRows::new(matrix, width);
+    let rows = shared.rows;
+    let rows_per_task = rows.div_ceil(4 * pool.num_threads()).max(MIN_ROWS);
+    pool.run(rows.div_ceil(rows_per_task), &|task| {
+        for row in task * rows_per_task..((task + 1) * rows_per_task).min(rows) {
+            // SAFETY: each row belongs to one task, and each task runs once.
+            work(row, unsafe { shared.row(row) });
+        }
+    });
+}
+
+/// A matrix `[rows, width]` that tasks on several threads write, each its own rows.
+pub struct SharedRows<'a> {
+    data: *mut f32,
+    rows: usize,
+    width: usize,
+    borrow: PhantomData<&'a mut [f32]>,
+}
+
+// SAFETY: the only way to the data is `row`, whose caller promises that no row is used twice at a time.
+unsafe impl Sync for SharedRows<'_> {}
+
+impl<'a> SharedRows<'a> {
+    /// Borrows a matrix. Shape: `data` `[rows, width]`.
+    ///
+    /// # Panics
+    /// If the length of `data` is not a multiple of `width`.
+    pub fn new(data: &'a mut [f32], width: usize) -> SharedRows<'a> {
+        assert!(data.len().is_multiple_of(width));
+        SharedRows {
+            data: data.as_mut_ptr(),
+            rows: data.len() / width,
+            width,
+            borrow: PhantomData,
+        }
+    }
+
+    /// A row, to be written.
+    ///
+    /// # Safety
+    /// No other slice of this row is alive.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn row(&self, row: usize) -> &mut [f32] {
+        assert!(row < self.rows);
+        // SAFETY: the row lies within the borrowed slice, and the caller promises that no other slice of it is alive.
+        unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.width), self.width) }
+    }
 }

@@ -1,4 +1,4 @@
-//! What a generation may do, and what came of it.
+//! The limits of a generation and its result.
 
 use serde::Serialize;
 use training::TokenId;
@@ -7,12 +7,12 @@ use training::TokenId;
 /// When a generation ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most tokens of the answer; zero is allowed and computes nothing.
+    /// Maximum number of tokens in the answer. Zero is allowed and computes nothing.
     pub max_new_tokens: usize,
-    /// Most tokens of prompt and answer together: the positions that the model knows.
+    /// Maximum number of tokens in prompt and answer together: the number of positions that the model was made for.
     pub max_seq_len: usize,
-    /// Every token that ends a text: the union of what config, generation_config and tokenizer name. One list that is missed
-    /// lets a model talk on for ever.
+    /// Every token that ends a text: the union of the lists in config, generation_config and tokenizer. If one list is
+    /// missed, the model may never stop.
     pub end_of_text: Vec<TokenId>,
 }
 // ANCHOR_END: limits
@@ -24,9 +24,9 @@ pub struct Limits {
 pub enum FinishReason {
     /// The model wrote an end-of-text token.
     Stop,
-    /// All tokens asked for were written.
+    /// The answer has the number of tokens that was asked for.
     Length,
-    /// The context is full.
+    /// Prompt and answer fill the context.
     Context,
 }
 // ANCHOR_END: finish
@@ -35,27 +35,26 @@ pub enum FinishReason {
 /// A finished answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generation {
-    /// Tokens of the prompt.
+    /// Number of tokens in the prompt.
     pub prompt_tokens: usize,
     /// The answer, without the end-of-text token.
     pub tokens: Vec<TokenId>,
-    /// Why it ended.
+    /// Why the answer ended.
     pub finish_reason: FinishReason,
 }
 // ANCHOR_END: generation
 
 impl Generation {
-    /// Rows that the naive loop computed: every step the whole sequence so far.
+    /// Number of rows that the naive loop computed. Each step computed the whole sequence so far.
     pub fn rows_recomputed(&self) -> u64 {
-        // The step that found the end of the text computed its rows too.
+        // The step that returned the end-of-text token computed its rows too.
         let steps = self.tokens.len() as u64 + u64::from(self.finish_reason == FinishReason::Stop);
         rows_of_naive_loop(self.prompt_tokens as u64, steps)
     }
 }
 
-/// Rows that `steps` steps of the naive loop compute after a prompt: `steps · prompt + steps (steps - 1) / 2`.
-// ANCHOR: rows
+/// Number of rows that `steps` steps of the naive loop compute after a prompt: `steps · prompt + steps (steps - 1) /
+/// 2`.
 pub fn rows_of_naive_loop(prompt_tokens: u64, steps: u64) -> u64 {
     steps * prompt_tokens + steps * steps.saturating_sub(1) / 2
 }
-// ANCHOR_END: rows

@@ -1,4 +1,4 @@
-//! Lesson 05: the story by default, and two commands that are useful by themselves.
+//! Lesson 05: the story by default, and two useful commands.
 //!
 //! ```text
 //! cargo run -p lesson05                                                    the story
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
 
-/// Why does each token cost more? The forward pass, the naive loop, and what it costs.
+/// Why does each token cost more? The forward pass, the naive loop, and its cost.
 #[derive(Parser)]
 #[command(name = "lesson05", version)]
 struct Args {

@@ -1,4 +1,4 @@
-//! A model that is ready to run: weights packed, tokenizer at hand.
+//! A model that is ready to run: packed weights and tokenizer.
 
 use crate::chat::{ChatTemplate, Message};
 use crate::error::GenerateError;
@@ -13,15 +13,15 @@ use loading::config::ModelConfig;
 use loading::{ModelFolder, Tokenizer};
 use training::TokenId;
 
-/// Config, weights and text of one model. Nothing in it changes while it generates: what changes is a [`State`].
+/// Config, weights and tokenizer of one model. They do not change during a generation; a [`State`] does.
 pub struct Model {
-    /// The name, as in tables.
+    /// Name for tables and messages.
     pub name: String,
-    /// Sizes, rotary scaling, ids.
+    /// Sizes, rotary scaling, ids of special tokens.
     pub config: ModelConfig,
     /// The weights, packed for this machine.
     pub weights: Weights<PackedMatrix>,
-    /// Text to ids and back; random models have none.
+    /// Text to ids and back; `None` for a random model.
     pub tokenizer: Option<Tokenizer>,
     chat_template: Option<String>,
     bos_token: String,
@@ -32,7 +32,7 @@ impl Model {
     /// Opens `stories`, `random:15m|135m|1.1b`, a Hugging Face folder or a GGUF file, and packs its weights as f32.
     ///
     /// # Errors
-    /// [`GenerateError::Load`]: what is wrong with the model.
+    /// [`GenerateError::Load`]: the model is missing or damaged.
     pub fn open(model: &str) -> Result<Model, GenerateError> {
         Ok(Model::from_folder(loading::open(model)?)?)
     }
@@ -64,7 +64,7 @@ impl Model {
         })
     }
 
-    /// A text to continue, as ids, with what the tokenizer puts before a text.
+    /// Encodes a text to continue, with the tokens that the tokenizer puts before a text.
     ///
     /// # Errors
     /// No tokenizer, or one that can not spell the text.
@@ -72,7 +72,7 @@ impl Model {
         Ok(self.tokenizer()?.encode(text, true)?)
     }
 
-    /// A conversation to answer, as ids, in the form that the model was trained on.
+    /// Encodes a conversation to answer, in the form that the model was trained on.
     ///
     /// # Errors
     /// No tokenizer, no chat template, or one that refuses the messages.
@@ -91,17 +91,12 @@ impl Model {
         Ok(tokenizer.encode(&template.render(messages)?, false)?)
     }
 
-    /// Whether the model came with a chat template.
-    pub fn has_chat_template(&self) -> bool {
-        self.chat_template.is_some()
-    }
-
-    /// Whether its weights are so many bytes, over 100 MiB, that a pass takes long: then experiments have fewer rounds.
+    /// Whether a pass reads more than 100 MiB of weights. Experiments on such a model have fewer rounds.
     pub fn is_large(&self) -> bool {
         self.weights.bytes_per_pass() > 100 << 20
     }
 
-    /// Tokens that mean nothing, different for each `text`: for models without a tokenizer, to be timed, and to be told apart.
+    /// Tokens without a meaning, different for each `text`: input for models without a tokenizer and for timing.
     pub fn made_up_tokens(&self, text: usize, len: usize) -> Vec<TokenId> {
         let vocab_size = self.config.llama.vocab_size;
         let token = |i: usize| TokenId(((i * 7919 + text * 104_729 + 101) % vocab_size) as u32);
@@ -130,7 +125,7 @@ impl Model {
         forward(&self.config, &self.weights, state, pool, tokens)
     }
 
-    /// Continues `prompt` greedily, computing everything anew for each token; see [`generate()`].
+    /// Continues `prompt` greedily and computes the whole sequence for each token; see [`generate()`].
     ///
     /// # Errors
     /// Those of [`generate()`] and [`forward`].
@@ -143,7 +138,7 @@ impl Model {
         on_token: &mut dyn FnMut(TokenId),
     ) -> Result<Generation, GenerateError> {
         let limits = self.limits(max_new_tokens);
-        // Room for the longest sequence at once, so that no step allocates.
+        // Reserve the longest sequence at once, so that no step allocates.
         let longest = prompt.len().saturating_add(max_new_tokens).min(limits.max_seq_len);
         state.reserve(&self.config, longest);
         // ANCHOR: loop

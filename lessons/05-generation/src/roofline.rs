@@ -1,13 +1,13 @@
-//! How near to the machine's limits a forward pass runs.
+//! The shortest time that a machine allows for a forward pass.
 //!
-//! A pass must do its multiply-adds and must read each weight once. A machine does so many multiply-adds and reads so many bytes in a
-//! second; whichever takes longer is the shortest time possible. With few rows that is reading, with many it is arithmetic. Source: the
-//! roofline model, Williams, Waterman and Patterson 2009, doi:10.1145/1498765.1498785.
+//! A pass does a number of multiply-adds and reads each weight once. The machine has a highest rate for both, and the
+//! longer of the two times is the lower bound. With few rows reading takes longer, with many rows arithmetic. Source:
+//! the roofline model, Williams, Waterman and Patterson 2009, doi:10.1145/1498765.1498785.
 
 use crate::work::Work;
 use serde::Serialize;
 
-/// What a machine can do at best, measured by lesson 02's probes.
+/// The highest rates of a machine, measured by lesson 02's probes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MachineLimits {
     /// Floating-point operations a second; a multiply-add counts two.
@@ -27,7 +27,7 @@ pub enum Bound {
 }
 
 impl MachineLimits {
-    /// The shortest time for this work, in seconds, and what sets it.
+    /// The shortest possible time for this work, in seconds, and the limit that sets it.
     pub fn shortest(&self, work: &Work) -> (f64, Bound) {
         let arithmetic = 2.0 * work.multiply_adds() as f64 / self.flops_per_second;
         let reading = work.weight_bytes as f64 / self.bytes_per_second;
@@ -38,7 +38,7 @@ impl MachineLimits {
         }
     }
 
-    /// Multiply-adds for each byte at which both limits meet: below it a pass waits for memory.
+    /// Multiply-adds for each byte at which both limits meet. With fewer, a pass waits for memory.
     pub fn balance(&self) -> f64 {
         self.flops_per_second / 2.0 / self.bytes_per_second
     }

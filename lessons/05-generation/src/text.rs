@@ -1,24 +1,26 @@
-//! Tokens to text as they come.
+//! Tokens to text as they arrive.
 
 use crate::characters::take_complete_characters;
 use loading::Tokenizer;
 use training::TokenId;
 
-/// Decodes an answer token by token. All that it hands out, put together, equals the one-shot decode of the same tokens; no piece
-/// ends inside a character. Special tokens are left out, as the one-shot decode leaves them out.
+/// Decodes an answer token by token. The pieces of text together equal the one-shot decode of the same tokens, and no
+/// piece ends inside a character. Special tokens are left out, as in the one-shot decode.
 ///
-/// Cost: each byte is looked at once (or up to four times while its character is incomplete); the text so far is never decoded again.
+/// Cost: each byte is read once (up to four times while its character is incomplete). The text so far is never decoded
+/// again.
 pub struct TextStream<'a> {
     tokenizer: &'a Tokenizer,
-    /// Bytes of a character whose end has not come; at most three after each call.
+    /// Bytes of a character whose end has not arrived; at most three after each call.
     waiting: Vec<u8>,
+    /// The text that the last call of `push` returned.
     text: String,
-    /// Whether one space at the very start is still to be dropped, as some tokenizers' decoders do.
+    /// Whether one space at the very start is still to be dropped. Some tokenizers drop it in their decoder.
     strip_space: bool,
 }
 
 impl<'a> TextStream<'a> {
-    /// A stream that adds up to [`Tokenizer::decode`] of its tokens.
+    /// A stream whose pieces together equal [`Tokenizer::decode`] of its tokens.
     pub fn new(tokenizer: &'a Tokenizer) -> TextStream<'a> {
         TextStream {
             strip_space: tokenizer.strips_leading_space(),
@@ -26,7 +28,7 @@ impl<'a> TextStream<'a> {
         }
     }
 
-    /// A stream that continues a text: a space at its start stays, since it stands between prompt and answer.
+    /// A stream that continues a text: a space at its start stays, because it separates prompt and answer.
     pub fn continuing(tokenizer: &'a Tokenizer) -> TextStream<'a> {
         TextStream {
             tokenizer,
@@ -36,7 +38,7 @@ impl<'a> TextStream<'a> {
         }
     }
 
-    /// Takes a token and returns the text that is now complete; often empty, never a part of a character.
+    /// Takes a token and returns the text that is now complete. It is often empty and never ends inside a character.
     pub fn push(&mut self, token: TokenId) -> &str {
         self.text.clear();
         if self.tokenizer.is_special(token) {
@@ -55,13 +57,13 @@ impl<'a> TextStream<'a> {
         // ANCHOR_END: push
     }
 
-    /// The end of the text: what still waits can not be completed any more and becomes one replacement character.
+    /// Ends the text. Bytes that still wait can not be completed any more and become one replacement character.
     pub fn finish(self) -> &'static str {
         if self.waiting.is_empty() { "" } else { "\u{fffd}" }
     }
 }
 
-/// One-shot decode of an answer that continues a prompt, by way of [`TextStream::continuing`].
+/// Decodes a whole answer that continues a prompt, with [`TextStream::continuing`].
 pub fn decode_continuation(tokenizer: &Tokenizer, tokens: &[TokenId]) -> String {
     let mut stream = TextStream::continuing(tokenizer);
     let mut text = String::new();

@@ -1,15 +1,65 @@
 //! The weights of a Llama model, as the forward pass reads them.
 
-pub use crate::linear::{Linear, PlainMatrix};
 use layout::packed::PackedMatrix;
+use layout::pool::Pool;
 use loading::LoadError;
 use loading::source::WeightSource;
 use training::LlamaConfig;
 
-/// All weights of a model. Nothing writes them after loading, so any number of threads and requests may share them.
+pub use crate::plain_matrix::PlainMatrix;
+
+/// A matrix of weights `[out_features, in_features]` that multiplies rows. The forward pass does not know how the
+/// weights are stored.
+pub trait Linear {
+    /// Rows of the matrix: the length of an output row.
+    fn out_features(&self) -> usize;
+
+    /// Columns of the matrix: the length of an input row.
+    fn in_features(&self) -> usize;
+
+    /// Bytes of weights that one call of [`Linear::matmul`] reads.
+    fn bytes(&self) -> usize;
+
+    /// y = x Wᵀ for any number of rows. Shapes: `x` `[rows, in_features]`, `out` `[rows, out_features]`, overwritten.
+    /// The bits of a row do not depend on the other rows or on the number of threads.
+    ///
+    /// # Panics
+    /// If a slice has another length.
+    fn matmul(&self, pool: &Pool, x: &[f32], rows: usize, out: &mut [f32]);
+
+    /// Copies row `i` of the matrix: the embedding of token `i`. Shape: `out` `[in_features]`.
+    ///
+    /// # Panics
+    /// If there is no such row, or `out` has another length.
+    fn row(&self, i: usize, out: &mut [f32]);
+}
+
+impl Linear for PackedMatrix {
+    fn out_features(&self) -> usize {
+        self.out_features()
+    }
+
+    fn in_features(&self) -> usize {
+        self.in_features()
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn matmul(&self, pool: &Pool, x: &[f32], rows: usize, out: &mut [f32]) {
+        self.matmul(pool, x, rows, out);
+    }
+
+    fn row(&self, i: usize, out: &mut [f32]) {
+        self.row(i, out);
+    }
+}
+
+/// All weights of a model. They do not change after loading, so any number of threads and requests share them.
 ///
-/// `L` is how a matrix is stored. Matrices that multiply the same rows are fused by stacking their outputs: one product instead
-/// of three or two, so fewer waits for the slowest thread.
+/// `L` is the type of a stored matrix. Matrices that multiply the same rows are stacked: one product instead of three
+/// or two, and so fewer waits for the slowest thread.
 #[derive(Debug)]
 pub struct Weights<L> {
     /// `[vocab_size, hidden_size]`: row `i` is the embedding of token `i`.
@@ -18,7 +68,7 @@ pub struct Weights<L> {
     pub layers: Vec<LayerWeights<L>>,
     /// `[hidden_size]`: the norm before the head.
     pub norm: Vec<f32>,
-    /// `[vocab_size, hidden_size]`; `None` where the head shares the embedding's matrix.
+    /// `[vocab_size, hidden_size]`; `None` where the head uses the matrix of the embedding.
     pub head: Option<L>,
 }
 
@@ -39,12 +89,12 @@ pub struct LayerWeights<L> {
     pub down: L,
 }
 
-/// Makes a matrix of some named tensors stacked, given all their outputs together and their inputs.
+/// Makes a matrix from stacked tensors. Arguments: the names of the tensors, the sum of their output sizes, their input
+/// size.
 pub type MakeMatrix<'a, L> = dyn FnMut(&[String], usize, usize) -> Result<L, LoadError> + 'a;
 
 impl<L> Weights<L> {
-    /// Reads a model matrix by matrix. `matrix` gets the names of the tensors to stack, the outputs of all of them together and
-    /// the inputs, and returns them as one `L`; so at most one matrix is in memory twice.
+    /// Reads a model matrix by matrix, so that at most one matrix is in memory twice. `matrix` makes each of them.
     ///
     /// # Errors
     /// Those of the source.
@@ -78,7 +128,7 @@ impl<L> Weights<L> {
                 down: matrix(&[mlp("down")], hidden, config.intermediate_size)?,
             });
         }
-        // The config says "tied" also when the files hold no head, whatever their flag says; see `loading::folder`.
+        // The loader sets "tied" also for files that hold no head, whatever their flag says; see `loading::folder`.
         let head = match config.tie_word_embeddings {
             true => None,
             false => Some(matrix(&["lm_head.weight".to_owned()], config.vocab_size, hidden)?),
@@ -91,7 +141,7 @@ impl<L> Weights<L> {
         })
     }
 
-    /// Reads a model whose matrices are made from row-major f32 `[out_features, in_features]`.
+    /// Reads a model. `make` gets each matrix as row-major f32 `[out_features, in_features]`.
     ///
     /// # Errors
     /// Those of the source.
@@ -111,7 +161,7 @@ impl<L> Weights<L> {
         })
     }
 
-    /// The matrix that turns a hidden row into logits: the head, or the embedding where there is none.
+    /// The matrix that turns a hidden row into logits: the head, or the embedding where there is no head.
     pub fn head(&self) -> &L {
         self.head.as_ref().unwrap_or(&self.embedding)
     }
@@ -125,27 +175,11 @@ impl Weights<PackedMatrix> {
     pub fn packed_f32(config: &LlamaConfig, source: &dyn WeightSource) -> Result<Self, LoadError> {
         Weights::read_f32(config, source, &PackedMatrix::from_f32)
     }
-
-    /// Reads a model as packed bf16, two bytes a weight: exact for a bf16 checkpoint, whose logits then have the bits of
-    /// [`Weights::packed_f32`]; rounded for finer ones.
-    ///
-    /// # Errors
-    /// Those of the source.
-    pub fn packed_bf16(config: &LlamaConfig, source: &dyn WeightSource) -> Result<Self, LoadError> {
-        let (mut part, mut stacked) = (Vec::new(), Vec::new());
-        Weights::read(config, source, &mut |names, out_features, in_features| {
-            stacked.clear();
-            for name in names {
-                source.read_bf16(name, &mut part)?;
-                stacked.extend_from_slice(&part);
-            }
-            Ok(PackedMatrix::from_bf16(&stacked, out_features, in_features))
-        })
-    }
 }
 
 impl<L: Linear> Weights<L> {
-    /// Bytes that the forward pass of one row reads: every matrix once, a tied head too, and of the embedding one row.
+    /// Bytes of weights that the forward pass of one row reads: every matrix once, a tied head too, and one row of the
+    /// embedding.
     pub fn bytes_per_pass(&self) -> u64 {
         let layers = self.layers.iter().map(|layer| {
             let norms = 4 * (layer.attention_norm.len() + layer.mlp_norm.len());

@@ -1,4 +1,4 @@
-//! What a forward pass costs, counted from shapes.
+//! The work of a forward pass, counted from shapes.
 
 use crate::weights::{Linear, Weights};
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub struct Work {
     pub linear_multiply_adds: u64,
     /// Multiply-adds of attention: scores and weighted values.
     pub attention_multiply_adds: u64,
-    /// Bytes of weights, each read once whatever the number of rows.
+    /// Bytes of weights. Each is read once, whatever the number of rows.
     pub weight_bytes: u64,
 }
 
@@ -24,13 +24,14 @@ impl Work {
         }
     }
 
-    /// As [`Work::of_forward`] for a shape alone; no bytes, which depend on how the weights are stored.
+    /// As [`Work::of_forward`] for a shape alone. `weight_bytes` is zero, because it depends on how the weights are
+    /// stored.
     pub fn of_shape(config: &LlamaConfig, rows: usize) -> Work {
         let norms = config.hidden_size * (2 * config.num_layers + 1);
         let per_row = (config.num_layer_parameters() - norms) as u64;
         let head = (config.vocab_size * config.hidden_size) as u64;
         let rows = rows as u64;
-        // Row i meets i + 1 positions.
+        // Row i sees i + 1 positions.
         let pairs = rows * (rows + 1) / 2;
         Work {
             linear_multiply_adds: rows * per_row + head,

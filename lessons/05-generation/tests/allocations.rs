@@ -8,8 +8,8 @@ use training::TokenId;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// State holds all scratch: once a sequence of some length has been computed, no shorter or equal one allocates. (With more threads the
-/// same holds for each of them, but which thread meets a product of which size first is chance, and a test wants no chance.)
+/// The state holds all scratch memory: after a sequence of some length no shorter or equal one allocates. (With one
+/// thread, because with more it is chance which thread computes a product of which size first.)
 #[test]
 fn the_forward_pass_allocates_nothing() {
     let path = fixtures::model("some-kv-tied-bf16");
@@ -23,7 +23,7 @@ fn the_forward_pass_allocates_nothing() {
         model.forward(&mut state, &pool, &tokens[..len]).unwrap();
     }
     assert_eq!(snapshot().allocations - before, 0);
-    // The naive loop allocates its sequence once, whatever the number of steps.
+    // The naive loop allocates its sequence once, so the number of steps does not change the count.
     let count = |state: &mut State, steps| {
         let before = snapshot().allocations;
         model.generate(state, &pool, &tokens[..4], steps, &mut |_| {}).unwrap();

@@ -1,10 +1,10 @@
-//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
-//! writes; `whole` at the end plays all of them together.
+//! The tests of each exercise, smallest case first. A group tests one function and uses no other exercise; `whole` at
+//! the end runs all of them together.
 
 use fixtures::expect;
 use std::fmt::Display;
 
-/// Numbers as they stand on paper: at most four digits after the point.
+/// Writes numbers with at most four digits after the point.
 fn written(row: &[f32]) -> String {
     const MOST: usize = 12;
     let number = |x: &f32| {
@@ -19,7 +19,7 @@ fn written(row: &[f32]) -> String {
     format!("[{}]", shown.join(", "))
 }
 
-/// Compares a row with the right one, within 1e-5 of its largest number.
+/// Compares a row with the expected one, within 1e-5 of its largest number.
 #[track_caller]
 fn expect_row(call: impl Display, found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len(), "{call}: the row's length");
@@ -37,18 +37,18 @@ fn expect_row(call: impl Display, found: &[f32], expected: &[f32]) {
     }
 }
 
-/// The options of a question in `course.toml`, and which of them it calls right.
+/// The options of a question in `course.toml`, and the index of the right one.
 fn question(id: &str) -> (Vec<String>, usize) {
     fixtures::question(include_str!("../course.toml"), id)
 }
 
-/// 05.7 Rows computed: the numbers are counted here step by step, so that the answer can not be wrong.
+/// 05.7 Rows computed: the tests count the rows step by step, so that the answer in `course.toml` can not be wrong.
 mod ex_05_7_rows_computed {
     use super::{expect, question};
     use generation::limits::rows_of_naive_loop;
     use std::collections::BTreeSet;
 
-    /// Step `i` computes the prompt and the `i` tokens written so far: positions 0 to 12 + i.
+    /// Step `i` computes the prompt and the `i` tokens written so far: the positions below 12 + i.
     fn positions_computed() -> impl Iterator<Item = u64> {
         (0..64).flat_map(|step| 0..12 + step)
     }
@@ -78,7 +78,7 @@ mod ex_05_7_rows_computed {
     }
 }
 
-/// 05.8 What comes out: the length of the logits and the head's work, from the default model's own sizes.
+/// 05.8 What comes out: the length of the logits and the work of the head, from the sizes of the default model.
 mod ex_05_8_what_comes_out {
     use super::{expect, question};
     use generation::work::Work;
@@ -88,7 +88,8 @@ mod ex_05_8_what_comes_out {
         loading::open("stories").unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// One number for each token of the vocabulary, for the last row: as many as the head has rows, and here the head is the embedding.
+    /// One number for each token of the vocabulary, for the last row. The head has that many rows, and here the head is
+    /// the embedding.
     #[test]
     fn one_number_comes_out_for_each_token_of_the_vocabulary() {
         let stories = stories();
@@ -129,6 +130,11 @@ mod ex_05_1_rms_norm {
         );
     }
 
+    #[test]
+    fn a_row_of_one_number_becomes_one() {
+        check(&[3.0], &[1.0], 0.0, &[1.0]);
+    }
+
     /// The mean square of 1 and 7 is 25, its root 5.
     #[test]
     fn a_row_is_divided_by_its_root_mean_square() {
@@ -136,7 +142,7 @@ mod ex_05_1_rms_norm {
         check(&[6.0, -8.0, 0.0, 0.0], &[1.0; 4], 0.0, &[1.2, -1.6, 0.0, 0.0]);
     }
 
-    /// Layer norm would subtract the mean and leave nothing of a row of fives.
+    /// Layer norm would subtract the mean, and a row of fives would become zero.
     #[test]
     fn the_mean_is_not_subtracted() {
         let mut out = [f32::NAN; 4];
@@ -159,19 +165,20 @@ mod ex_05_1_rms_norm {
         check(&[2.0, 2.0, -2.0], &[1.0, 0.5, 3.0], 0.0, &[1.0, 0.5, -3.0]);
     }
 
-    /// 0.003² + 0.000016 is 0.000025, its root 0.005. Added after the root, `eps` would hardly change anything.
+    /// 0.003² + 0.000016 is 0.000025, its root 0.005. Added after the root, `eps` would change the result by 0.5 %
+    /// only.
     #[test]
     fn eps_stands_inside_the_root() {
         check(&[3e-3; 4], &[1.0; 4], 1.6e-5, &[0.6; 4]);
     }
 
-    /// Without `eps` this is 0 / 0, not a number.
+    /// Without `eps` this is 0 / 0, which is NaN.
     #[test]
     fn a_row_of_zeros_stays_zero() {
         check(&[0.0; 4], &[1.0; 4], 1e-5, &[0.0; 4]);
     }
 
-    /// Every length from 1 to 39: none is a special case.
+    /// Every length from 1 to 39, so that no number is lost at the end of a row.
     #[test]
     fn the_last_numbers_of_a_row_count_too() {
         for len in 1..40 {
@@ -210,8 +217,9 @@ mod ex_05_2_rotary {
         check(&[1.0, 2.0, 3.0, 4.0], 4, &[1.0; 2], &[0.0; 2], &[1.0, 2.0, 3.0, 4.0]);
     }
 
-    /// Number `i` is paired with number `i + head_dim / 2`. Here the first pair makes a quarter turn, the second none: so the numbers 1 and 3
-    /// stay. Pairing neighbours is another convention: with these weights it gives plausible nonsense.
+    /// Number `i` is paired with number `i + head_dim / 2`. Here the first pair makes a quarter turn and the second
+    /// pair none, so the numbers 1 and 3 stay. Pairing neighbours is another convention, for which these weights were
+    /// not trained.
     #[test]
     fn pairs_are_half_a_head_apart() {
         let mut head = [1.0, 2.0, 3.0, 4.0];
@@ -224,8 +232,9 @@ mod ex_05_2_rotary {
         );
     }
 
-    /// (3, 4) turned by an angle with cosine 0.6 and sine 0.8 is (3 · 0.6 - 4 · 0.8, 4 · 0.6 + 3 · 0.8), again of length 5. Whoever has
-    /// written the first number already uses -1.4 instead of 3 for the second and gets 1.28.
+    /// (3, 4) turned by an angle with cosine 0.6 and sine 0.8 is (3 · 0.6 - 4 · 0.8, 4 · 0.6 + 3 · 0.8), again of
+    /// length 5. If the first number is overwritten too early, the second is computed with -1.4 instead of 3 and
+    /// becomes 1.28.
     #[test]
     fn a_turn_keeps_the_length_of_a_pair() {
         let mut pair = [3.0f32, 4.0];
@@ -268,7 +277,7 @@ mod ex_05_2_rotary {
         );
     }
 
-    /// Why it is done at all: a score depends only on the distance of query and key.
+    /// The purpose of the rotation: a score depends only on the distance of query and key.
     #[test]
     fn scores_depend_on_distance_alone() {
         let angles = [1.0f32, 0.1, 0.01, 0.001];
@@ -302,7 +311,7 @@ mod ex_05_3_attention {
     use super::{expect_row, written};
     use generation::kernels::attend_row;
 
-    /// Sizes of one call.
+    /// The sizes of one call.
     #[derive(Clone, Copy)]
     struct Heads {
         num_heads: usize,
@@ -321,7 +330,7 @@ mod ex_05_3_attention {
 
     fn attend(q: &[f32], k: &[f32], v: &[f32], kv_stride: usize, heads: Heads) -> Vec<f32> {
         let group_size = heads.num_heads / heads.num_kv_heads;
-        // Scratch and output hold what somebody else left there.
+        // Scratch and output hold the numbers of an earlier call.
         let mut scores = vec![f32::NAN; group_size * heads.context_len];
         let mut out = vec![f32::NAN; q.len()];
         attend_row(
@@ -356,7 +365,7 @@ mod ex_05_3_attention {
         expect_row(call, &found, expected);
     }
 
-    /// The caller uses `out` again and again: what stands in it belongs to another row.
+    /// The caller uses `out` again and again: before the call it holds another row.
     #[test]
     fn what_stood_in_out_does_not_matter() {
         let with = |before: f32| {
@@ -389,7 +398,8 @@ mod ex_05_3_attention {
         );
     }
 
-    /// Scores are divided by the root of head_dim: with four numbers the root is 2, so scores of 2 ln 3 and 0 weigh 3 to 1.
+    /// Scores are divided by the root of head_dim: with four numbers the root is 2, so scores of 2 ln 3 and 0 weigh 3
+    /// to 1.
     #[test]
     fn scores_are_divided_by_the_root_of_head_dim() {
         check(
@@ -401,7 +411,8 @@ mod ex_05_3_attention {
         );
     }
 
-    /// Positions from `context_len` on are the future. They are not read, not even to be multiplied by zero: here they are no numbers.
+    /// Positions from `context_len` on are the future. They are not read, not even to be multiplied by zero. Here they
+    /// hold NaN.
     #[test]
     fn the_future_is_not_read() {
         check(
@@ -413,7 +424,8 @@ mod ex_05_3_attention {
         );
     }
 
-    /// Four query heads, two key heads: heads 0 and 1 use the first, 2 and 3 the second. (`head % num_kv_heads` is the common mistake.)
+    /// Four query heads, two key heads: heads 0 and 1 use the first, 2 and 3 the second. (`head % num_kv_heads` is the
+    /// common mistake.)
     #[test]
     fn neighbouring_query_heads_share_a_key_head() {
         check(
@@ -425,13 +437,14 @@ mod ex_05_3_attention {
         );
     }
 
-    /// Each query head has scores of its own, even when it shares the keys: head 0 looks at position 0, head 1 at position 1.
+    /// Each query head has scores of its own, even when it shares the keys: head 0 looks at position 0, head 1 at
+    /// position 1.
     #[test]
     fn heads_of_a_group_do_not_share_their_scores() {
         check(&[50.0, -50.0], &[1.0, -1.0], &[3.0, 4.0], heads(2, 1, 2), &[3.0, 4.0]);
     }
 
-    /// Scores of hundreds are ordinary in a trained model, and e^700 is no f32.
+    /// Scores of hundreds are ordinary in a trained model, and e^700 is larger than every f32.
     #[test]
     fn large_scores_do_not_overflow() {
         check(
@@ -443,8 +456,8 @@ mod ex_05_3_attention {
         );
     }
 
-    /// In the forward pass q, k and v of one position stand in one row, so the next position's key is further away than the keys are
-    /// wide. `kv_stride` says how far; between two keys stands something else (here: no numbers).
+    /// In the forward pass q, k and v of one position stand in one row, so the key of the next position is further away
+    /// than a key is wide. `kv_stride` is the distance. Between two keys stand other numbers (here: NaN).
     #[test]
     fn the_next_position_is_kv_stride_away() {
         let nan = f32::NAN;
@@ -458,7 +471,7 @@ mod ex_05_3_attention {
         );
     }
 
-    /// Against the definition in f64, over widths and lengths that are no multiple of anything.
+    /// Against the definition in f64, over widths and lengths that are not multiples of a vector's length.
     #[test]
     fn the_definition_holds_for_every_shape() {
         for (num_heads, num_kv_heads, head_dim, context_len) in [
@@ -507,6 +520,10 @@ mod ex_05_4_greedy_loop {
         tokens.iter().copied().map(TokenId).collect()
     }
 
+    fn numbers(tokens: &[TokenId]) -> Vec<u32> {
+        tokens.iter().map(|token| token.0).collect()
+    }
+
     /// Ten positions; the tokens 0 and 9 end a text.
     fn limits(max_new_tokens: usize) -> Limits {
         Limits {
@@ -516,12 +533,12 @@ mod ex_05_4_greedy_loop {
         }
     }
 
-    /// What a run of the loop did.
+    /// The result of a run of the loop, and its calls.
     struct Run {
         result: Result<Generation, GenerateError>,
-        /// What the model was called with, call by call.
+        /// The tokens that the model was called with, call by call.
         shown: Vec<Vec<u32>>,
-        /// What `on_token` was called with.
+        /// The tokens that `on_token` was called with.
         announced: Vec<u32>,
     }
 
@@ -533,7 +550,7 @@ mod ex_05_4_greedy_loop {
         }
     }
 
-    /// A model that counts: after n tokens it says n.
+    /// Runs the loop with a model that counts: after n tokens it returns n.
     fn count(prompt: &[u32], limits: &Limits) -> Run {
         let (mut shown, mut announced) = (Vec::new(), Vec::new());
         let result = generate(
@@ -542,7 +559,7 @@ mod ex_05_4_greedy_loop {
             &mut |tokens| {
                 assert!(
                     shown.len() < 100,
-                    "the loop called the model 100 times and goes on: which limit did it miss? {limits:?}"
+                    "the loop called the model 100 times and goes on; it missed a limit of {limits:?}"
                 );
                 shown.push(tokens.iter().map(|t| t.0).collect());
                 Ok(TokenId(tokens.len() as u32))
@@ -556,11 +573,26 @@ mod ex_05_4_greedy_loop {
         }
     }
 
-    /// The model remembers nothing. A loop that shows it only the newest token gets the continuation of that token alone.
+    /// The model remembers nothing. If it gets only the newest token, it continues that token alone.
+    #[test]
+    fn no_step_gets_the_newest_token_alone() {
+        let mut shown: Vec<Vec<u32>> = Vec::new();
+        let mut model = |tokens: &[TokenId]| {
+            shown.push(tokens.iter().map(|t| t.0).collect());
+            Ok(TokenId(if shown.len() == 1 { 4 } else { 0 }))
+        };
+        let _ = generate(&ids(&[5, 6]), &limits(3), &mut model, &mut |_| {});
+        assert!(
+            shown.get(1).is_none_or(|tokens| tokens.len() > 1),
+            "prompt [5, 6], first new token 4: the model is called the second time\n  expected with [5, 6, 4]\n  found    with {:?}",
+            shown[1]
+        );
+    }
+
     #[test]
     fn each_step_sees_the_whole_sequence_so_far() {
         expect(
-            "prompt [5, 6], three new tokens: what the model is called with",
+            "prompt [5, 6], three new tokens: the tokens of each call of the model",
             count(&[5, 6], &limits(3)).shown,
             vec![vec![5, 6], vec![5, 6, 2], vec![5, 6, 2, 3]],
         );
@@ -571,13 +603,13 @@ mod ex_05_4_greedy_loop {
         let run = count(&[5, 6], &limits(3));
         let generation = run.generation();
         expect(
-            "prompt [5, 6], a model that says 2, 3, 4: the answer's tokens",
-            &generation.tokens,
-            &ids(&[2, 3, 4]),
+            "prompt [5, 6], the model returns 2, 3, 4: the answer's tokens",
+            numbers(&generation.tokens),
+            vec![2, 3, 4],
         );
         expect("prompt [5, 6]: prompt_tokens", generation.prompt_tokens, 2usize);
         expect(
-            "three tokens were asked for and came: why it ended",
+            "three tokens were asked for and returned: the finish reason",
             generation.finish_reason,
             FinishReason::Length,
         );
@@ -586,38 +618,38 @@ mod ex_05_4_greedy_loop {
     #[test]
     fn each_token_is_announced_once_and_in_order() {
         expect(
-            "prompt [5, 6], a model that says 2, 3, 4: what on_token gets",
+            "prompt [5, 6], the model returns 2, 3, 4: the tokens that on_token gets",
             count(&[5, 6], &limits(3)).announced,
             vec![2, 3, 4],
         );
     }
 
-    /// The model says 7, 8, 9, and 9 ends the text.
+    /// The model returns 5, 6, 7, and 7 ends the text.
     #[test]
     fn the_end_of_text_is_no_part_of_the_answer() {
         let limits = Limits {
-            end_of_text: ids(&[9]),
+            end_of_text: ids(&[7]),
             ..limits(5)
         };
-        let run = count(&[1; 7], &limits);
+        let run = count(&[1; 5], &limits);
         expect(
-            "the model says 7, 8 and 9, and 9 ends the text: the answer's tokens",
-            &run.generation().tokens,
-            &ids(&[7, 8]),
+            "the model returns 5, 6 and 7, and 7 ends the text: the answer's tokens",
+            numbers(&run.generation().tokens),
+            vec![5, 6],
         );
         expect(
-            "the model says 7, 8 and 9, and 9 ends the text: what on_token gets",
+            "the model returns 5, 6 and 7, and 7 ends the text: the tokens that on_token gets",
             &run.announced,
-            &vec![7, 8],
+            &vec![5, 6],
         );
         expect(
-            "the model ended its text: why it ended",
+            "the model ended its text: the finish reason",
             run.generation().finish_reason,
             FinishReason::Stop,
         );
     }
 
-    /// Two ids end a text here, 0 and 9. A loop that knows only one of them talks on.
+    /// Two ids end a text here, 0 and 9. A loop that knows only one of them does not stop at the other.
     #[test]
     fn any_of_the_end_of_text_ids_ends_the_text() {
         for end in [0, 9] {
@@ -633,9 +665,9 @@ mod ex_05_4_greedy_loop {
             );
             let generation = result.unwrap_or_else(|error| panic!("{error}"));
             expect(
-                &format!("0 and 9 end a text, and the model says 5, then {end}, then 5: answer and reason"),
-                (generation.tokens, generation.finish_reason),
-                (ids(&[5]), FinishReason::Stop),
+                &format!("0 and 9 end a text, and the model returns 5, then {end}, then 5: answer and finish reason"),
+                (numbers(&generation.tokens), generation.finish_reason),
+                (vec![5], FinishReason::Stop),
             );
         }
     }
@@ -643,15 +675,11 @@ mod ex_05_4_greedy_loop {
     #[test]
     fn zero_tokens_compute_nothing() {
         let run = count(&[1], &limits(0));
+        expect("zero new tokens: number of calls of the model", run.shown.len(), 0usize);
         expect(
-            "zero new tokens: how often the model is called",
-            run.shown.len(),
-            0usize,
-        );
-        expect(
-            "zero new tokens: answer and reason",
-            (&run.generation().tokens, run.generation().finish_reason),
-            (&ids(&[]), FinishReason::Length),
+            "zero new tokens: answer and finish reason",
+            (numbers(&run.generation().tokens), run.generation().finish_reason),
+            (vec![], FinishReason::Length),
         );
     }
 
@@ -663,19 +691,19 @@ mod ex_05_4_greedy_loop {
         };
         let run = count(&[1; 7], &limits);
         expect(
-            "a context of 10 positions, a prompt of 7, no other limit: answer and reason",
-            (&run.generation().tokens, run.generation().finish_reason),
-            (&ids(&[7, 8, 9]), FinishReason::Context),
+            "a context of 10 positions, a prompt of 7, no other limit: answer and finish reason",
+            (numbers(&run.generation().tokens), run.generation().finish_reason),
+            (vec![7, 8, 9], FinishReason::Context),
         );
-        expect("three tokens: how often the model is called", run.shown.len(), 3usize);
+        expect("three tokens: number of calls of the model", run.shown.len(), 3usize);
     }
 
-    /// A prompt as long as the context is allowed. It leaves no room, so nothing is computed.
+    /// A prompt as long as the context is allowed. It leaves no room for an answer, so nothing is computed.
     #[test]
     fn a_prompt_that_fills_the_context_is_no_error() {
         let run = count(&[1; 10], &limits(5));
         expect(
-            "a context of 10 positions, a prompt of 10: reason, and how often the model is called",
+            "a context of 10 positions, a prompt of 10: finish reason, and number of calls of the model",
             (run.generation().finish_reason, run.shown.len()),
             (FinishReason::Context, 0),
         );
@@ -716,7 +744,7 @@ mod ex_05_4_greedy_loop {
     }
 }
 
-/// 05.5 Characters that are split over tokens: what is not finished waits, what can not be finished is replaced.
+/// 05.5 Characters that are split over tokens: an unfinished character waits, an invalid one is replaced.
 mod ex_05_5_characters {
     use generation::characters::take_complete_characters;
 
@@ -738,7 +766,8 @@ mod ex_05_5_characters {
         check(b"", "", 0);
     }
 
-    /// 你 is three bytes and 🦊 four. A token may end inside of them: the beginning waits for its end, and nothing is shown of it.
+    /// 你 has three bytes and 🦊 four. A token may end inside them: the beginning waits for its end, and nothing of it is
+    /// shown.
     #[test]
     fn the_beginning_of_a_character_waits() {
         for character in ["é", "你", "🦊"] {
@@ -750,7 +779,7 @@ mod ex_05_5_characters {
         }
     }
 
-    /// What the loop around it does: keep what was not taken, add the next token's bytes, try again.
+    /// The loop of the caller: keep the bytes that were not taken, add those of the next token, call again.
     #[test]
     fn a_character_in_three_tokens_comes_out_once_and_whole() {
         let (mut waiting, mut text) = (Vec::new(), String::new());
@@ -762,18 +791,18 @@ mod ex_05_5_characters {
         super::expect("你 in three tokens of one byte each: the text", text, "你");
     }
 
-    /// Waiting for bytes that can never become a character would hold the text back for ever.
+    /// If bytes that can never become a character waited, they would hold the text back for ever.
     #[test]
     fn bytes_that_can_not_become_a_character_are_replaced_at_once() {
         check(b"a\xffb", "a\u{fffd}b", 3);
-        // A middle without a beginning, and a beginning that another letter follows.
+        // A middle without a beginning, and a beginning followed by another letter.
         check(b"\x80", "\u{fffd}", 1);
         check(b"\xe4\xbda", "\u{fffd}a", 3);
-        // Wrong first, waiting then.
+        // An invalid byte first, then the beginning of a character.
         check(b"\xff\xe4\xbd", "\u{fffd}", 1);
     }
 
-    /// `text` may hold something already: it is added to.
+    /// `text` may hold text already: the characters are appended.
     #[test]
     fn text_is_appended() {
         let mut text = "so ".to_owned();
@@ -807,7 +836,8 @@ mod ex_05_6_inverse_frequencies {
         );
     }
 
-    /// A context of 63 positions is about ten times 2π: an angle of 1 turns 10.03 times in it, 0.1 once, 0.01 a tenth.
+    /// A context of 63 positions is about ten times 2π: with an angle of 1 a pair turns 10.03 times in it, with 0.1
+    /// once, with 0.01 a tenth.
     fn small(low_freq_factor: f64, high_freq_factor: f64) -> RopeScaling {
         RopeScaling::Llama3 {
             factor: 8.0,
@@ -827,7 +857,8 @@ mod ex_05_6_inverse_frequencies {
         );
     }
 
-    /// One turn and less is below 2. Short texts look right without the scaling and long ones degrade, so it is easily forgotten.
+    /// One turn or less is below 2, so these angles are divided. Without the scaling short texts look right and long
+    /// texts degrade.
     #[test]
     fn llama3_scaling_divides_slow_angles() {
         expect_row(
@@ -883,13 +914,13 @@ mod ex_05_6_inverse_frequencies {
     }
 }
 
-/// All functions together: a small model says what another program says for the same weights.
+/// All functions together: a small model generates the tokens of another program with the same weights.
 mod whole {
     use generation::Model;
     use layout::pool::Pool;
     use training::TokenId;
 
-    /// The tokens were computed by `transformers`, once and for all.
+    /// The tokens were computed by `transformers`.
     #[test]
     fn a_small_model_continues_as_the_reference_does() {
         let golden = fixtures::golden("some-kv-tied-bf16");

@@ -4,7 +4,7 @@ mod cost;
 mod inside;
 mod opening;
 
-use generation::{Model, State, terminal};
+use generation::{Model, State};
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
@@ -18,10 +18,10 @@ const INFO: LessonInfo = LessonInfo {
 /// A beginning of twelve tokens in the default model's vocabulary.
 const PROMPT: &str = "Once upon a time there was a brave little fox named Tom";
 
-/// New tokens of the opening.
+/// Number of tokens that the opening generates.
 const NEW_TOKENS: usize = 64;
 
-/// Passes of a fresh process that the warm-up experiment times.
+/// Number of passes that the warm-up experiment times in a fresh process.
 pub const WARM_UP_PASSES: usize = 10;
 
 /// What all steps share.
@@ -34,44 +34,37 @@ struct Scene {
     new_tokens: usize,
 }
 
-impl Scene {
-    fn piece(&self, token: TokenId) -> String {
-        terminal::piece(&self.model, token)
-    }
-}
-
 /// Tells the lesson.
 pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let mut story = Story::begin(INFO, args);
     let model = Model::open(&args.model)?;
     story.model(&model.name);
-    let pool = Pool::new(args.threads());
-    let state = State::new(&model.config, 0);
-    let prompt = match (&model.tokenizer, &args.prompt) {
-        (Some(_), Some(text)) => model.encode_prompt(text)?,
-        (Some(_), None) => model.encode_prompt(PROMPT)?,
-        (None, _) => model.made_up_tokens(0, 12),
+    let prompt = match &model.tokenizer {
+        Some(_) => model.encode_prompt(args.prompt.as_deref().unwrap_or(PROMPT))?,
+        None => model.made_up_tokens(0, 12),
     };
-    let new_tokens = args.tokens.unwrap_or(NEW_TOKENS);
     let mut scene = Scene {
+        pool: Pool::new(args.threads()),
+        state: State::new(&model.config, 0),
         model,
-        pool,
-        state,
         prompt,
-        new_tokens,
+        new_tokens: args.tokens.unwrap_or(NEW_TOKENS),
     };
 
     opening::stream(&mut story, &mut scene)?;
-    opening::rows(&mut story, &scene)?;
+    opening::rows(&mut story, &scene);
     opening::candidates(&mut story, &mut scene)?;
-    inside::recall(&mut story);
+    story.recall(
+        "If you begin with this lesson, skip them with Enter; the README links the page that you need.",
+        &["recall-rows", "recall-weights"],
+    );
     inside::layer(&mut story, &mut scene)?;
     cost::warm_up(&mut story, &scene)?;
-    cost::length(&mut story, &mut scene)?;
+    cost::length(&mut story, &scene)?;
     cost::roofline(&mut story, &mut scene)?;
     story.say(
-        "Sixty-four tokens, and most of the work was done before. Each step threw its keys and values away and the next one \
-         computed the same numbers again. What may be kept? That is lesson 06.",
+        "Sixty-four tokens, and most of the work was done before. Each step threw its keys and values away, and the next step \
+         computed the same numbers again. What can be kept? That is lesson 06.",
     );
     story.finish()
 }

@@ -1,14 +1,14 @@
-//! The chapter's example on three tokens, with the numbers that stand there on paper.
+//! The chapter's example on three tokens, with the numbers of the chapter.
 
 use generation::kernels::{apply_rope, attend_row, rms_norm};
 
-/// Two digits after the point, as the chapter writes them down, or as many as asked for.
+/// Compares with numbers that are written with `digits` digits after the point.
 #[track_caller]
 fn on_paper(found: &[f32], expected: &[f32], digits: i32) {
     fixtures::assert_close(found, expected, 0.51 * 10f32.powi(-digits));
 }
 
-/// A row of (1, 7, 1, 7) has the root mean square 5.
+/// The row (1, 7, 1, 7) has the root mean square 5.
 #[test]
 fn the_rows_of_the_chapter_are_normed() {
     for (x, expected) in [
@@ -22,7 +22,8 @@ fn the_rows_of_the_chapter_are_normed() {
     }
 }
 
-/// Cosines and sines of the two pairs at the positions 0, 1, 2: the first pair turns by an angle with cosine 0.6, the second hardly at all.
+/// Cosines and sines of the two pairs at the positions 0, 1, 2: the first pair turns by an angle with cosine 0.6, the
+/// second not at all.
 const COS: [[f32; 2]; 3] = [[1.0, 1.0], [0.6, 1.0], [-0.28, 1.0]];
 const SIN: [[f32; 2]; 3] = [[0.0, 0.0], [0.8, 0.0], [0.96, 0.0]];
 
@@ -47,7 +48,7 @@ fn one_key_at_three_positions_is_three_keys() {
 }
 
 #[test]
-fn each_row_weighs_the_rows_before_it() {
+fn each_row_attends_to_the_rows_before_it() {
     let keys: Vec<f32> = (0..3).flat_map(|position| turned(K, position)).collect();
     let values = [[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 1.0, 2.0]].concat();
     for (position, expected) in [[1.0, 0.0, 0.0, 2.0], [0.27, 0.73, 0.0, 2.0], [0.03, 0.26, 0.71, 2.0]]

@@ -1,5 +1,6 @@
-//! What a user reads when something is wrong. The texts are fixed here, so that a change is a choice.
+//! Error texts. They are fixed here, so that each change of a text is intended.
 
+use crate::common::{fixture, ids};
 use generation::chat::Message;
 use generation::{GenerateError, Model, State};
 use layout::pool::Pool;
@@ -10,16 +11,11 @@ fn says(error: GenerateError, text: &str) {
     assert_eq!(error.to_string(), text);
 }
 
-fn fixture(name: &str) -> Model {
-    Model::open(fixtures::model(name).to_str().unwrap()).unwrap()
-}
-
 fn forward(model: &Model, tokens: &[u32]) -> GenerateError {
-    let tokens: Vec<TokenId> = tokens.iter().copied().map(TokenId).collect();
-    model
-        .forward(&mut State::new(&model.config, 1), &Pool::new(1), &tokens)
-        .map(|_| ())
-        .unwrap_err()
+    let result = model
+        .forward(&mut State::new(&model.config, 1), &Pool::new(1), &ids(tokens))
+        .map(|_| ());
+    result.unwrap_err()
 }
 
 #[test]
@@ -84,4 +80,9 @@ fn damaged_weights_are_an_error_not_a_token() {
 fn a_model_that_does_not_exist_is_an_error_with_the_names_that_do() {
     let error = Model::open("storeis").map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("`stories`"), "{error}");
+}
+
+#[test]
+fn the_predictions_of_the_story_are_complete() {
+    lab::story::check_predictions(include_str!("../../course.toml"));
 }

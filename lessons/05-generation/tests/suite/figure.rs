@@ -1,6 +1,6 @@
-//! The book's interactive figure shows what this code and this checkpoint say.
+//! The book's figure shows the output of this code with this checkpoint.
 
-#[path = "../examples/trace_generation.rs"]
+#[path = "../../examples/trace_generation.rs"]
 mod trace_generation;
 
 use trace_generation::{Trace, record};
@@ -8,7 +8,7 @@ use trace_generation::{Trace, record};
 const COMMAND: &str = "cargo run -q -p lesson05 --example trace_generation > target/generation.json && mv target/generation.json book/figures/generation.json";
 
 #[test]
-fn the_recorded_trace_is_what_the_model_says() {
+fn the_recorded_trace_is_the_models_output() {
     let path = lab::paths::workspace_root().join("book/figures/generation.json");
     let text = std::fs::read_to_string(path).unwrap();
     let recorded: Trace = serde_json::from_str(&text).unwrap();
@@ -19,6 +19,6 @@ fn the_recorded_trace_is_what_the_model_says() {
     );
     assert!(
         recorded == fresh,
-        "the same weights say something else than the trace; if that is intended, record it again:\n  {COMMAND}"
+        "the same weights give another trace; if that is intended, record it again:\n  {COMMAND}"
     );
 }

@@ -1,12 +1,10 @@
-//! The lesson's claims, as counts.
+//! The claims of this lesson, as counts.
 
-mod common;
-
-use common::{fixture_folders, small_pool};
+use crate::common::{fixture, fixture_folders, open, small_pool};
 use generation::forward::forward;
 use generation::limits::rows_of_naive_loop;
 use generation::work::Work;
-use generation::{Model, State, Weights};
+use generation::{State, Weights};
 use lab::ledger;
 use training::TokenId;
 
@@ -14,11 +12,10 @@ fn tokens(len: usize) -> Vec<TokenId> {
     (0..len).map(|i| TokenId(i as u32 % 200)).collect()
 }
 
-/// G1: 64 tokens after a prompt of 12 compute 2784 rows, where 75 different ones exist.
+/// G1: 64 tokens after a prompt of 12 compute 2784 rows, of which 75 are different.
 #[test]
 fn naive_generation_recomputes_the_whole_prefix() {
-    let path = fixtures::model("all-kv-untied-f32");
-    let mut model = Model::open(path.to_str().unwrap()).unwrap();
+    let mut model = fixture("all-kv-untied-f32");
     model.config.eos_token_ids.clear();
     let pool = small_pool();
     let mut state = State::new(&model.config, 1);
@@ -30,12 +27,12 @@ fn naive_generation_recomputes_the_whole_prefix() {
     assert_eq!(counted.get("positions"), 2784);
 }
 
-/// G1: what one token costs grows with the length before it, and the formula says by how much: the ledger's count equals the count from
-/// shapes, for every fixture and length.
+/// G1: the cost of one token grows with the length before it, and the formula gives the cost: the ledger's count equals
+/// the count from shapes, for every fixture and length.
 #[test]
 fn counted_multiply_adds_equal_the_formula() {
     for (path, _) in fixture_folders() {
-        let folder = loading::open(path.to_str().unwrap()).unwrap();
+        let folder = open(&path);
         let (config, pool) = (&folder.config, small_pool());
         let weights = Weights::packed_f32(&config.llama, &*folder.weights).unwrap();
         let mut state = State::new(config, 64);
@@ -51,18 +48,17 @@ fn counted_multiply_adds_equal_the_formula() {
     }
 }
 
-/// The head multiplies one row, whatever the length: the other rows' logits would predict what is already there.
+/// The head multiplies one row, whatever the length.
 #[test]
 fn the_head_runs_on_the_last_row_only() {
-    let path = fixtures::model("all-kv-untied-f32");
-    let folder = loading::open(path.to_str().unwrap()).unwrap();
+    let folder = open(&fixtures::model("all-kv-untied-f32"));
     let llama = &folder.config.llama;
     let head = (llama.vocab_size * llama.hidden_size) as u64;
     let per_row = |rows| Work::of_shape(llama, rows).linear_multiply_adds - head;
     assert_eq!(per_row(10), 10 * per_row(1));
 }
 
-/// Work counted for one row equals the shape's own formula in lesson 03.
+/// The work of one row equals lesson 03's formula for the shape.
 #[test]
 fn one_row_costs_what_the_config_says() {
     let config = training::LlamaConfig::stories();

@@ -1,7 +1,5 @@
 //! Properties that hold for every input.
 
-mod common;
-
 use generation::characters::take_complete_characters;
 use generation::generate::{generate, greedy};
 use generation::limits::rows_of_naive_loop;
@@ -11,7 +9,7 @@ use loading::Tokenizer;
 use proptest::prelude::*;
 use training::TokenId;
 
-/// A byte-level tokenizer of 2048-odd pieces at most, with special tokens: that of a fixture folder.
+/// The byte-level tokenizer of a fixture folder, with special tokens.
 fn byte_level() -> Tokenizer {
     Tokenizer::from_file(&fixtures::model("some-kv-tied-bf16").join("tokenizer.json")).unwrap()
 }
@@ -21,7 +19,7 @@ fn streams_to_its_own_decode(tokenizer: &Tokenizer, tokens: &[TokenId]) {
     let mut stream = TextStream::new(tokenizer);
     let mut streamed = String::new();
     for token in tokens {
-        // A piece is a &str, so it can not end inside a character; what it must not do either is to replace too early.
+        // A piece is a &str, so it can not end inside a character. It must not replace a character too early either.
         streamed.push_str(stream.push(*token));
     }
     streamed.push_str(stream.finish());
@@ -58,14 +56,14 @@ proptest! {
         streams_to_its_own_decode(&tokenizer, &tokens);
     }
 
-    /// Also for tokens that no text would give: half characters, special tokens, ids that nothing stands behind.
+    /// The same for tokens that no text would give: incomplete characters, special tokens, ids without a piece.
     #[test]
     fn any_tokens_stream_to_their_one_shot_decode(ids in prop::collection::vec(0u32..400, 0..40)) {
         let tokens: Vec<TokenId> = ids.into_iter().map(TokenId).collect();
         streams_to_its_own_decode(&byte_level(), &tokens);
     }
 
-    /// However bytes are cut into pieces, the characters taken are those of the whole.
+    /// Wherever bytes are cut into pieces, the characters taken are those of the whole.
     #[test]
     fn pieces_of_bytes_add_up_to_the_lossy_decode(
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0xe0u8..0xf5, 0x80u8..0xc0], 0..60),
@@ -95,7 +93,7 @@ proptest! {
         prop_assert!(logits[..chosen].iter().all(|logit| *logit < logits[chosen]));
     }
 
-    /// Limits hold whatever the model says, and the reason given is the true one.
+    /// The limits hold whatever tokens the model returns, and the finish reason is the true one.
     #[test]
     fn the_loop_keeps_its_limits(
         prompt_len in 1usize..20,
@@ -143,7 +141,7 @@ fn the_largest_logit_wins_and_of_equal_ones_the_lowest_id() {
     assert_eq!(greedy(&[1.0, 7.0, 7.0, 7.0]).unwrap(), TokenId(1));
 }
 
-/// Every comparison with NaN is false, so a search would step over it and hide that the weights are damaged.
+/// Every comparison with NaN is false, so a plain search would step over it and hide damaged weights.
 #[test]
 fn a_logit_that_is_not_a_number_is_an_error() {
     for place in 0..3 {
@@ -155,7 +153,7 @@ fn a_logit_that_is_not_a_number_is_an_error() {
     assert!(matches!(greedy(&[]), Err(GenerateError::NoLogits)));
 }
 
-/// 你 comes as two or three tokens from a vocabulary that has no piece for it: nothing is shown before the last one.
+/// A vocabulary without a piece for 你 encodes it as two or three tokens: nothing is shown before the last one.
 #[test]
 fn a_character_split_over_tokens_is_shown_once_and_whole() {
     let tokenizer = byte_level();
@@ -170,9 +168,9 @@ fn a_character_split_over_tokens_is_shown_once_and_whole() {
     assert_eq!(stream.finish(), "");
 }
 
-/// The limit may fall inside a character: its beginning is not lost but shown as one replacement character.
+/// A limit may fall inside a character: its beginning is shown as one replacement character.
 #[test]
-fn what_waits_at_the_end_is_flushed() {
+fn an_unfinished_character_at_the_end_is_replaced() {
     let tokenizer = byte_level();
     let mut tokens = tokenizer.encode("ok 你", false).unwrap();
     tokens.pop();

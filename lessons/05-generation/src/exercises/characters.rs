@@ -1,12 +1,12 @@
-//! Bytes to characters as they arrive. Functions only; [`crate::text`] keeps the bytes between two calls.
+//! Bytes to characters as they arrive. [`crate::text`] keeps the bytes between two calls.
 
-/// Appends to `text` all characters of `bytes` that are complete, and returns how many bytes these were. What stays behind is at
-/// most three bytes: the beginning of a character whose end has not come yet.
+/// Appends to `text` all complete characters of `bytes` and returns their length in bytes. At most three bytes stay
+/// behind: the beginning of a character whose last byte has not arrived.
 ///
-/// A token is a piece of bytes, not of letters: 你 is three bytes and may come as two tokens. Writing out each token as it comes
-/// would show the replacement character twice. Bytes that can not become a character, whatever follows, are replaced at once, one
-/// U+FFFD for each maximal wrong piece, exactly as [`String::from_utf8_lossy`] does for the whole text. So for any way to cut a
-/// text, the pieces add up to the text.
+/// A token is a piece of bytes, not of letters: 你 has three bytes and may arrive as two tokens. If each token were
+/// written out alone, two replacement characters would appear instead of 你. Bytes that can not become a character,
+/// whatever follows, are replaced at once: one U+FFFD for each maximal invalid piece, as [`String::from_utf8_lossy`]
+/// does for a whole text. So the pieces add up to the text, wherever it is cut.
 pub fn take_complete_characters(bytes: &[u8], text: &mut String) -> usize {
     // ANCHOR: ex_05_5
     let mut taken = 0;

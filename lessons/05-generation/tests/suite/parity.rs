@@ -1,9 +1,7 @@
-//! The forward pass against others that must agree with it: the tape model that trained the weights, other numbers of threads, other
-//! instruction sets, other lengths of the same text.
+//! The forward pass against passes that must agree with it: the tape model that trained the weights, other numbers of
+//! threads, other instruction sets, other lengths of the same text.
 
-mod common;
-
-use common::{fixture_folders, forward_all_rows, small_pool};
+use crate::common::{fixture_folders, forward_all_rows, ids, open, small_pool};
 use generation::forward::forward;
 use generation::{Linear, State, Weights};
 use layout::packed::PackedMatrix;
@@ -13,14 +11,6 @@ use loading::{ModelFolder, RopeScaling};
 use std::sync::Arc;
 use training::TokenId;
 use training::model::{Llama, NamedTensor};
-
-fn open(path: &std::path::Path) -> ModelFolder {
-    loading::open(path.to_str().unwrap()).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn ids(tokens: &[u32]) -> Vec<TokenId> {
-    tokens.iter().copied().map(TokenId).collect()
-}
 
 /// The same weights on lesson 03's tape.
 fn on_the_tape(folder: &ModelFolder) -> Llama {
@@ -38,7 +28,7 @@ fn on_the_tape(folder: &ModelFolder) -> Llama {
     Llama::from_tensors(folder.config.llama.clone(), &tensors, Arc::new(Pool::new(1))).unwrap()
 }
 
-/// Within 2e-5 of the largest logit: the two differ in the order of a few sums and in their exponential function, nothing else.
+/// Within 2e-5 of the largest logit: the two differ in the order of a few sums and in their exponential function only.
 #[test]
 fn the_tape_model_gives_the_same_logits() {
     let mut compared = 0;
@@ -59,7 +49,7 @@ fn the_tape_model_gives_the_same_logits() {
     assert!(compared >= 4, "only {compared} folders compared");
 }
 
-/// The same for the trained model, which lesson 03 reads by itself.
+/// The same for the trained model, which lesson 03 reads with its own code.
 #[test]
 fn the_tape_model_gives_the_same_logits_for_stories() {
     let path = lab::paths::data_dir().join("stories");
@@ -88,7 +78,7 @@ fn the_number_of_threads_changes_no_bit() {
     }
 }
 
-/// A matrix that multiplies on a chosen instruction set.
+/// A matrix that multiplies with a chosen instruction set.
 struct On(PackedMatrix, Isa);
 
 impl Linear for On {
@@ -109,7 +99,7 @@ impl Linear for On {
     }
 }
 
-/// (The loops of a row are compared over instruction sets in `lanes`.)
+/// (`lanes` compares the loops of a row over instruction sets.)
 #[test]
 fn the_instruction_set_changes_no_bit() {
     let (path, golden) = fixture_folders().swap_remove(1);
@@ -126,8 +116,8 @@ fn the_instruction_set_changes_no_bit() {
     assert!(logits.windows(2).all(|w| w[0] == w[1]));
 }
 
-/// What comes later can not change what was: the logits of row `i` are those of the prefix that ends with it, bit for bit. A mask that
-/// is off by one, or a sum over padding, would show here.
+/// Later tokens do not change earlier rows: the logits of row `i` are those of the prefix that ends with it, bit for
+/// bit. A mask that is off by one would fail here.
 #[test]
 fn a_row_depends_on_nothing_after_it() {
     for (path, golden) in fixture_folders() {
@@ -144,7 +134,7 @@ fn a_row_depends_on_nothing_after_it() {
     }
 }
 
-/// State keeps nothing from pass to pass that a later pass could see.
+/// A pass leaves nothing in the state that changes a later pass.
 #[test]
 fn a_used_state_gives_the_logits_of_a_fresh_one() {
     let (path, golden) = fixture_folders().swap_remove(0);

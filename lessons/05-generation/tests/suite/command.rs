@@ -1,4 +1,4 @@
-//! The binary as a user meets it, on a fixture folder.
+//! The commands of the binary, on a fixture folder.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// One document, and the same text as the one that streams to a pipe.
+/// `--json` prints one document with the text that a run without it streams.
 #[test]
 fn generate_prints_one_document_and_streams_the_same_text() {
     let args = ["generate", "--prompt", "Once upon a time", "--tokens", "9"];
@@ -56,9 +56,9 @@ fn a_chat_uses_the_models_own_form() {
     assert!(chat["prompt_tokens"].as_u64() > plain["prompt_tokens"].as_u64());
 }
 
-/// Status 1, nothing on stdout, one line on stderr that says what to do.
+/// A mistake ends with status 1, nothing on stdout, and one line on stderr that says what to do.
 #[test]
-fn mistakes_are_one_line_on_stderr() {
+fn a_mistake_is_one_line_on_stderr() {
     for (args, advice) in [
         (&["generate"][..], "give one with --prompt"),
         (&["generate", "--prompt", ""], "give some text with --prompt"),
