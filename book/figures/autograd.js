@@ -5,8 +5,97 @@ window.figures.register("autograd", (root, trace, ui) => {
     root.append(place);
     const show = (number) => (number === null ? "–" : String(number));
 
+    // The steps of a walk, forward and then backward, each with what is known after it and a sentence.
+    function told(tape, walk) {
+        const name = (i) => tape.lines[i].name;
+        const now = {
+            values: tape.lines.map(() => null),
+            gradients: tape.lines.map(() => null),
+            visits: tape.lines.map(() => []),
+            at: null, share: null, is_last: false,
+        };
+        const steps = [];
+        const step = (text) => steps.push({ ...structuredClone(now), text });
+
+        tape.lines.forEach((line, i) => {
+            now.values[i] = line.value;
+            now.at = i;
+            const [j, k] = line.inputs;
+            step(line.operation === "leaf"
+                ? `Forward. ${line.name} = ${line.value} is given: a leaf.`
+                : `Forward. ${line.name} = ${name(j)} ${line.operation} ${name(k)} = ${now.values[j]} ${line.operation} ${now.values[k]} = ${line.value}. The tape notes the operation and its operands.`);
+        });
+        const root = tape.lines.length - 1;
+        now.gradients[root] = 1;
+        step(`Backward. ${name(root)} changes by 1 when ${name(root)} changes by 1: its gradient is 1.`);
+
+        let visits = 0;
+        for (const event of walk.events) {
+            if (event.visit) visit(event.visit, ++visits);
+            else share(event.share);
+        }
+        Object.assign(now, { at: null, share: null, is_last: true });
+        const wrong = tape.lines.flatMap((line, i) => now.gradients[i] === line.right ? []
+            : [`${line.name} has ${show(now.gradients[i] ?? 0)} and should have ${line.right}`]);
+        const verdict = wrong.length === 0 ? "All gradients are right" : `Wrong: ${wrong.join(", ")}`;
+        step(`Done after ${visits} visits. ${verdict}: ${why(tape, walk, wrong.length === 0)}`);
+        return steps;
+
+        function visit({ line, sends }, number) {
+            now.visits[line].push(number);
+            const isLeaf = tape.lines[line].operation === "leaf";
+            const last = steps.at(-1);
+            // A leaf that is visited as its share arrives needs no step of its own: it sends nothing.
+            if (isLeaf && last.share !== null && last.share.to === line) {
+                last.visits = structuredClone(now.visits);
+                last.text += ` Visit ${number} is ${name(line)}, a leaf.`;
+                return;
+            }
+            Object.assign(now, { at: line, share: null });
+            const times = now.visits[line].length;
+            const again = ["", "", ", a second time", ", a third time"][times] ?? `, time ${times}`;
+            const what = isLeaf ? "A leaf sends nothing on."
+                : walk.order.endsWith("each share") ? `It sends on only what has just come, ${sends}.`
+                : `It sends on the gradient that it has now, ${sends}.`;
+            step(`Visit ${number}: ${name(line)}${again}. ${what}`);
+        }
+
+        function share({ from, to, place, share, gradient }) {
+            const before = now.gradients[to];
+            const other = tape.lines[from].inputs[1 - place];
+            const factor = tape.lines[from].operation === "·" ? `, its gradient times ${name(other)},` : "";
+            const what = before === null ? "It is the first share."
+                : walk.adds ? `Added: ${before} + ${share} = ${gradient}.` : `It replaces ${before}.`;
+            now.gradients[to] = gradient;
+            Object.assign(now, { at: to, share: { from, to, place, amount: share } });
+            step(`${name(from)} sends ${share}${factor} to ${name(to)}. ${what}`);
+        }
+    }
+
+    // Why a walk is right or wrong.
+    function why(tape, walk, isRight) {
+        const uses = (i) => tape.lines.flatMap((line) => line.inputs).filter((input) => input === i).length;
+        const isUsedOnce = tape.lines.every((_, i) => uses(i) <= 1);
+        const is = (word) => walk.order.includes(word);
+        if (isRight && is("topological") && walk.adds) return "each line had all its shares before it sent.";
+        if (isRight && isUsedOnce) return "every value is used once, so this walk can not be told from the right one.";
+        if (isRight && is("each share")) return "one visit for each path to a line, so it is right and slow.";
+        if (isRight) return "on this tape no line has both a short and a long path to it, so nearest first is in time.";
+        if (!walk.adds) return "a share was replaced that should have been added to.";
+        if (is("nearest")) return "a line sent before its last share had come.";
+        return "what had been sent once was sent again with the next share.";
+    }
+
+    const textOf = (tape, line) => line.operation === "leaf" ? line.name
+        : `${line.name} = ${line.inputs.map((i) => tape.lines[i].name).join(` ${line.operation} `)}`;
+
+    for (const tape of trace.tapes) {
+        for (const line of tape.lines) line.text = textOf(tape, line);
+        for (const walk of tape.walks) walk.steps = told(tape, walk);
+    }
+
     let tape = trace.tapes[0];
-    const run = () => tape.runs.find((r) => r.order === order.value && r.adds === adds.value);
+    const run = () => tape.walks.find((w) => w.order === order.value && w.adds === adds.value);
 
     ui.select({
         label: "tape",
@@ -18,7 +107,7 @@ window.figures.register("autograd", (root, trace, ui) => {
     });
     const order = ui.select({
         label: "order of visits",
-        options: [...new Set(tape.runs.map((r) => r.order))],
+        options: [...new Set(tape.walks.map((r) => r.order))],
         change: () => stepper.reset(run().steps),
     });
     const adds = ui.toggle({
@@ -90,7 +179,7 @@ window.figures.register("autograd", (root, trace, ui) => {
         ui.svg("path", { d: "M 0 0 L 8 4 L 0 8 z", fill: id === "autograd-back" ? "var(--d-b)" : "var(--d-soft)" }));
 
     const stepper = ui.stepper({
-        steps: trace.steps,
+        steps: run().steps,
         render(i) {
             const step = run().steps[i];
             const rows = 1 + Math.max(...tape.lines.map((line) => line.row));

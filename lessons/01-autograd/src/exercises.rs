@@ -73,11 +73,7 @@ pub fn sum_to_shape<T: Real>(gradient: ArrayD<T>, shape: &[usize]) -> ArrayD<T> 
             sum = sum.sum_axis(Axis(axis)).insert_axis(Axis(axis));
         }
     }
-    assert_eq!(
-        sum.shape(),
-        shape,
-        "the gradient's shape is what the operand's broadcasts to"
-    );
+    assert_eq!(sum.shape(), shape);
     sum
     // ANCHOR_END: ex_01_3
 }

@@ -4,7 +4,6 @@
 
 use clap::Parser;
 use lab::args::CommonArgs;
-use lab::story::{LessonInfo, Story};
 
 mod story;
 
@@ -19,18 +18,5 @@ struct Args {
 }
 
 fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
-    let info = LessonInfo {
-        folder: "01-autograd",
-        course: include_str!("../course.toml"),
-    };
-    let mut story = Story::begin(info, &args.common);
-    let runs = story::opening::tell(&mut story)?;
-    story::differences::tell(&mut story, &runs)?;
-    story::twice::tell(&mut story)?;
-    story::wirings::tell(&mut story, &runs)?;
-    story::curves::tell(&mut story, &runs)?;
-    story::in_place::tell(&mut story, &runs)?;
-    story::keeping::tell(&mut story, &runs)?;
-    story.finish()
+    story::tell(&Args::parse().common)
 }

@@ -48,24 +48,18 @@ pub fn side_by_side<T: Real>(
     networks: [&Network<T>; 2],
     spiral: &Spiral,
 ) -> Result<()> {
-    let mut pictures = Vec::new();
-    for network in networks {
-        pictures.push(letters(&probabilities(network, COLUMNS, ROWS)?, spiral));
-    }
-    let title = format!("   {:<width$}   {}\n", names[0], names[1], width = COLUMNS);
-    story.print(title);
-    for row in 0..ROWS {
+    let [left, right] = networks;
+    let (left, right) = (letters(left, spiral)?, letters(right, spiral)?);
+    story.print(format!("   {:<COLUMNS$}   {}\n", names[0], names[1]));
+    for (left, right) in left.iter().zip(&right) {
         let mut line = String::from("   ");
-        for (side, picture) in pictures.iter().enumerate() {
-            line.push_str(if side == 0 { "" } else { "   " });
-            for letter in &picture[row] {
-                let tone = match letter {
-                    'o' => Tone::Accent,
-                    'x' => Tone::Warn,
-                    _ => Tone::Dim,
-                };
-                line.push_str(&story.paint(tone, &letter.to_string()));
-            }
+        for letter in left.chars().chain("   ".chars()).chain(right.chars()) {
+            let tone = match letter {
+                'o' => Tone::Accent,
+                'x' => Tone::Warn,
+                _ => Tone::Dim,
+            };
+            line += &story.paint(tone, &letter.to_string());
         }
         story.print(line + "\n");
     }
@@ -73,15 +67,12 @@ pub fn side_by_side<T: Real>(
 }
 
 /// The rows of one picture, top row first.
-fn letters(probabilities: &[f32], spiral: &Spiral) -> Vec<Vec<char>> {
-    let mut rows: Vec<Vec<char>> = probabilities
-        .chunks(COLUMNS)
-        .map(|row| row.iter().map(|&p| if p > 0.5 { '·' } else { ' ' }).collect())
-        .collect();
+fn letters<T: Real>(network: &Network<T>, spiral: &Spiral) -> Result<Vec<String>> {
+    let probabilities = probabilities(network, COLUMNS, ROWS)?;
+    let mut letters: Vec<char> = probabilities.iter().map(|&p| if p > 0.5 { '·' } else { ' ' }).collect();
     let cell = |x: f64, n: usize| (((x / REACH + 1.0) / 2.0 * n as f64) as usize).min(n - 1);
     for (point, &arm) in spiral.points.iter().zip(&spiral.arms) {
-        rows[cell(point[1], ROWS)][cell(point[0], COLUMNS)] = if arm == 0 { 'o' } else { 'x' };
+        letters[cell(point[1], ROWS) * COLUMNS + cell(point[0], COLUMNS)] = if arm == 0 { 'o' } else { 'x' };
     }
-    rows.reverse();
-    rows
+    Ok(letters.chunks(COLUMNS).rev().map(|row| row.iter().collect()).collect())
 }

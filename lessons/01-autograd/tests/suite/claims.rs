@@ -5,20 +5,17 @@ use autograd::gradcheck::relative_error;
 use autograd::network::Wiring;
 use autograd::spiral::Spiral;
 use autograd::wrong::{Visits, Walk, backward_by, unchecked_mul};
-use autograd::{AutogradError, Result, Tensor};
-use ndarray::{ArrayD, IxDyn, arr0};
+use autograd::{AutogradError, Result};
+use ndarray::ArrayD;
 
-fn number(x: f64) -> Tensor<f64> {
-    Tensor::parameter(arr0(x).into_dyn())
-}
+use crate::common::{number, take_gradient};
 
 /// The gradient of `c` with respect to `a` for `b = a + a; c = b + b`, by a walk.
 fn doubled_twice(walk: Walk) -> Result<f64> {
     let a = number(3.0);
     let b = a.add(&a)?;
     backward_by(walk, &b.add(&b)?)?;
-    let gradient = a.take_grad().expect("a gradient");
-    Ok(gradient[IxDyn(&[])])
+    Ok(take_gradient(&a))
 }
 
 /// T4. `dc/da` is 4; keeping only the last share at each node leaves 1.
@@ -52,9 +49,9 @@ fn t5_a_share_per_path_is_right_and_visits_131_071_times_for_17_nodes() -> Resul
             visits: 131_071
         }
     );
-    assert_eq!(a.take_grad().expect("a gradient")[IxDyn(&[])], 65_536.0);
+    assert_eq!(take_gradient(&a), 65_536.0);
     assert_eq!(backward_by(Walk::Correct, &x)?, Visits { nodes: 17, visits: 17 });
-    assert_eq!(a.take_grad().expect("a gradient")[IxDyn(&[])], 65_536.0);
+    assert_eq!(take_gradient(&a), 65_536.0);
     Ok(())
 }
 
@@ -65,7 +62,7 @@ fn t6_a_change_in_place_is_silent_without_a_version_and_an_error_with_it() -> Re
     let silent = unchecked_mul(&x, &x)?;
     x.update(|x| *x += 1.0);
     silent.backward()?;
-    assert_eq!(x.take_grad().expect("a gradient")[IxDyn(&[])], 8.0, "6 was right");
+    assert_eq!(take_gradient(&x), 8.0, "6 was right");
 
     let x = number(3.0);
     let checked = x.mul(&x)?;

@@ -7,9 +7,7 @@ use autograd::trace::Trace;
 use autograd::{Result, Tensor};
 use ndarray::{ArrayD, IxDyn};
 
-fn ones(shape: &[usize]) -> Tensor<f64> {
-    Tensor::parameter(ArrayD::ones(IxDyn(shape)))
-}
+use crate::common::ones;
 
 #[test]
 fn every_error_says_what_was_expected_what_was_found_and_what_to_do() -> Result<()> {

@@ -49,7 +49,7 @@ fn momentum_keeps_a_velocity() -> Result<()> {
 /// The values of `torch.optim.AdamW` for the same cube, rate, betas and decay (see `golden/adamw.py`).
 #[test]
 fn adamw_gives_the_numbers_of_pytorch() -> Result<()> {
-    let golden: serde_json::Value = serde_json::from_str(include_str!("golden/adamw.json")).expect("JSON");
+    let golden: serde_json::Value = serde_json::from_str(include_str!("../golden/adamw.json")).expect("JSON");
     let x = parameter(&[1.0, -2.0, 0.5]);
     let mut optimizer = AdamW::new(vec![x.clone()], CONFIG);
     for expected in golden["values"].as_array().expect("one row per step") {

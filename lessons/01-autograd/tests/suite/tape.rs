@@ -2,17 +2,11 @@
 
 use autograd::memory::live;
 use autograd::{AutogradError, Result, Saved, Tensor, custom_op, no_grad};
-use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
+use ndarray::{ArrayD, IxDyn, arr1, arr2};
+
+use crate::common::{gradient, number, ones, take_gradient};
 
 type Operation = fn(&Tensor<f64>) -> Result<Tensor<f64>>;
-
-fn number(x: f64) -> Tensor<f64> {
-    Tensor::parameter(arr0(x).into_dyn())
-}
-
-fn gradient(x: &Tensor<f64>) -> f64 {
-    x.grad().expect("a gradient")[IxDyn(&[])]
-}
 
 #[test]
 fn a_value_used_twice_gets_both_gradients() -> Result<()> {
@@ -32,7 +26,7 @@ fn gradients_accumulate_over_backward_passes_until_zeroed() -> Result<()> {
     a.zero_grad();
     assert!(a.grad().is_none());
     a.mul(&a)?.backward()?;
-    assert_eq!(a.take_grad().expect("a gradient")[IxDyn(&[])], 6.0);
+    assert_eq!(take_gradient(&a), 6.0);
     assert!(a.grad().is_none());
     Ok(())
 }
@@ -197,7 +191,7 @@ fn a_detached_tensor_shares_the_value_and_its_version() -> Result<()> {
 
 #[test]
 fn no_grad_records_nothing_and_saves_nothing() -> Result<()> {
-    let w = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[64, 64])));
+    let w = ones(&[64, 64]);
     let x = Tensor::new(ArrayD::<f64>::ones(IxDyn(&[64, 64])));
     let layers = |num_layers: usize| -> Result<Tensor<f64>> {
         (0..num_layers).try_fold(x.clone(), |x, _| Ok(x.matmul(&w)?.tanh()))
@@ -234,7 +228,7 @@ fn no_grad_ends_with_a_panic_too() {
 
 #[test]
 fn backward_frees_what_rules_saved() -> Result<()> {
-    let w = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[8, 8])));
+    let w = ones(&[8, 8]);
     let before = live();
     let loss = w.tanh().tanh().tanh().sum();
     assert_eq!(live().values - before.values, 4);
@@ -298,7 +292,7 @@ fn the_first_contribution_is_moved_into_place() -> Result<()> {
 
 #[test]
 fn a_rule_that_returns_a_wrong_shape_or_count_is_refused() -> Result<()> {
-    let x = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[2, 3])));
+    let x = ones(&[2, 3]);
     let value = ArrayD::ones(IxDyn(&[2, 3]));
     let wide = custom_op("wide", &[&x], value.clone(), |_| {
         Ok(vec![Some(ArrayD::ones(IxDyn(&[3])))])
@@ -347,8 +341,8 @@ fn a_constant_has_no_gradient_and_no_tape() {
 /// For `c = a b` go back `g bᵀ` and `aᵀ g`: two products of the same size.
 #[test]
 fn backward_costs_twice_the_multiply_adds_of_forward() -> Result<()> {
-    let a = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[5, 2, 3])));
-    let b = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[5, 3, 4])));
+    let a = ones(&[5, 2, 3]);
+    let b = ones(&[5, 3, 4]);
     let (loss, forward) = lab::ledger::measure(|| Ok(a.matmul(&b)?.sum()));
     let loss: Result<Tensor<f64>> = loss;
     let (done, backward) = lab::ledger::measure(|| loss?.backward());
@@ -362,7 +356,7 @@ fn backward_costs_twice_the_multiply_adds_of_forward() -> Result<()> {
 
 #[test]
 fn a_broadcast_operands_gradient_has_the_operands_shape() -> Result<()> {
-    let matrix = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(&[4, 3])));
+    let matrix = ones(&[4, 3]);
     for shape in [&[3][..], &[1, 3], &[4, 1], &[1], &[]] {
         let small = Tensor::parameter(ArrayD::<f64>::ones(IxDyn(shape)));
         matrix.mul(&small)?.add(&small)?.sum().backward()?;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The cases of `ops.json`.
 fn cases() -> Vec<Value> {
-    let document: Value = serde_json::from_str(include_str!("golden/ops.json")).expect("ops.json is JSON");
+    let document: Value = serde_json::from_str(include_str!("../golden/ops.json")).expect("ops.json is JSON");
     document["cases"].as_array().expect("cases").clone()
 }
 

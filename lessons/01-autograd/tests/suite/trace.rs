@@ -1,6 +1,6 @@
 //! The book's figure plays what this lesson's code does today.
 
-#[path = "../examples/trace_autograd.rs"]
+#[path = "../../examples/trace_autograd.rs"]
 mod trace_autograd;
 
 /// `cargo run -q -p lesson01 --example trace_autograd > book/figures/autograd.json` after a change.
