@@ -20,7 +20,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All of them, the right one first.
+    /// All variants, the right one first.
     pub const ALL: [Variant; 5] = [
         Variant::Walk(Walk::Correct),
         Variant::Walk(Walk::PerPath),
@@ -29,7 +29,7 @@ impl Variant {
         Variant::StepBeforeBackward,
     ];
 
-    /// How charts and tables call it.
+    /// Name in charts and tables.
     pub fn name(self) -> &'static str {
         match self {
             Variant::Walk(walk) => walk.name(),
@@ -52,11 +52,11 @@ pub const OPTIMIZER: AdamWConfig = AdamWConfig {
 
 /// A trained network and how it got there.
 pub struct Fit<T: Real = f32> {
-    /// With its trained parameters.
+    /// The network with its trained parameters.
     pub network: Network<T>,
-    /// The loss before each step, and after the last.
+    /// Loss before each step and after the last one, in nats per point.
     pub losses: Vec<f64>,
-    /// The share of points on the right side in the end.
+    /// Share of points on the right side after the last step, 0 to 1.
     pub accuracy: f64,
 }
 

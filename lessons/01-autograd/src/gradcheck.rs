@@ -30,9 +30,9 @@ pub fn relative_error(found: &ArrayD<f64>, expected: &ArrayD<f64>) -> f64 {
 /// The tape's gradient and the numeric one, for one input.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// From `backward`.
+    /// The gradient from the tape's backward pass.
     pub tape: ArrayD<f64>,
-    /// From [`numeric_gradient`].
+    /// The gradient from [`numeric_gradient`].
     pub numeric: ArrayD<f64>,
 }
 

@@ -20,9 +20,9 @@
 //!   the backward pass), and the memory of every value that a backward rule will read.
 //!
 //! Read in this order: the value and the tape ([`Tensor`], [`Saved`], [`custom_op`]), the operations (methods of
-//! [`Tensor`]), the backward pass (`backward.rs`), the functions that do the work ([`exercises`]), the check
-//! ([`gradcheck`]), the optimizers ([`optim`]), the smallest tape ([`scalar`]); then what goes wrong ([`wrong`]) on a network that shows it ([`network`],
-//! [`spiral`], [`fit`]).
+//! [`Tensor`]), the backward pass (`backward.rs`), the functions that compute gradients ([`exercises`]), the check
+//! ([`gradcheck`]), the optimizers ([`optim`]), the smallest tape ([`scalar`]); then the wrong backward passes ([`wrong`])
+//! on a network that shows the difference ([`network`], [`spiral`], [`fit`]).
 
 mod error;
 mod node;

@@ -1,6 +1,6 @@
 //! The story of lesson 01: how do we know that a gradient is right?
 //!
-//! Everything is computed while you read; the whole run takes seconds. `--seed` moves points and weights.
+//! Everything is computed during the run, which takes seconds. `--seed` changes points and weights.
 
 use clap::Parser;
 use lab::args::CommonArgs;

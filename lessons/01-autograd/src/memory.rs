@@ -6,16 +6,16 @@
 
 use std::cell::Cell;
 
-/// Values that are alive, and the most that ever were.
+/// Counts of what is alive on a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Live {
     /// Number of values (each tensor's storage, shared by its clones).
     pub values: usize,
-    /// Their elements, in bytes.
+    /// Bytes that the elements of these values take.
     pub value_bytes: usize,
     /// Largest `value_bytes` since the last [`reset_peak`].
     pub peak_bytes: usize,
-    /// Operations recorded on a tape that is still alive, leaves included.
+    /// Number of operations on tapes that are alive, leaves included.
     pub nodes: usize,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn node_dropped() {
 }
 
 fn change(edit: impl FnOnce(&mut Live)) {
-    // A tensor may be dropped while its thread ends, after this cell: then nobody is left to count for.
+    // A tensor may be dropped while its thread ends, after this cell: then the count is not read any more.
     let _ = LIVE.try_with(|cell| {
         let mut live = cell.get();
         edit(&mut live);

@@ -27,7 +27,7 @@ pub enum Wiring {
 }
 
 impl Wiring {
-    /// How charts and tables call it.
+    /// Name in charts and tables.
     pub fn name(self) -> &'static str {
         match self {
             Wiring::Plain => "plain",

@@ -51,20 +51,20 @@ pub enum Arrival {
 pub enum Event {
     /// It came to a line and sends this gradient on.
     Visit {
-        /// The line.
+        /// Number of the line on the tape.
         line: usize,
         /// The gradient that the line's rule starts from.
         sends: f64,
     },
     /// A share reached an operand.
     Share {
-        /// The line that sent it.
+        /// Number of the line that sent it.
         from: usize,
-        /// The operand.
+        /// Number of the line that received it: an operand of `from`.
         to: usize,
         /// Whether it is the sender's first operand (0) or its second (1).
         place: usize,
-        /// How much.
+        /// The amount that was sent.
         share: f64,
         /// The operand's gradient afterwards.
         gradient: f64,

@@ -40,7 +40,7 @@ impl Spiral {
     }
 }
 
-/// A number between -1 and 1 that depends on nothing but seed and place, so that it does not matter who asks first.
+/// A number between -1 and 1 that depends on seed and place only, so the order of calls does not matter.
 /// Source: SplitMix64, Steele et al. 2014, doi:10.1145/2660193.2660195.
 pub fn uniform(seed: u64, place: u64) -> f64 {
     let mut z = seed.wrapping_add(place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));

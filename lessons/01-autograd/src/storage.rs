@@ -1,4 +1,4 @@
-//! Where a value lives: shared by a tensor's clones, by `detach` and by whoever saved it, with a count of its changes.
+//! The storage of a value: shared by a tensor's clones, by `detach` and by rules that saved it, with a count of its changes.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! A tensor: a value, and perhaps a place on the tape.
 //!
 //! ```text
-//! Tensor ── storage ──> value [..] and its version   (shared by clones, by `detach` and by whoever saved it)
+//! Tensor ── storage ──> value [..] and its version   (shared by clones, by `detach` and by rules that saved it)
 //!     └──── node ─────> operation, inputs' nodes, backward rule, gradient   (absent for constants)
 //! ```
 //! The two halves are apart on purpose. A node points to the nodes of its inputs, never to their values: what a rule
@@ -156,7 +156,7 @@ impl<T: Real> Tensor<T> {
         }
     }
 
-    /// How often the value was changed in place.
+    /// Number of times that the value was changed in place.
     pub fn version(&self) -> u64 {
         self.storage.version.get()
     }
@@ -190,7 +190,7 @@ impl<T: Real> Tensor<T> {
         Ok(())
     }
 
-    /// Forgets the gradient, so that the next `backward` starts from nothing.
+    /// Drops the gradient, so that the next `backward` starts without one.
     pub fn zero_grad(&self) {
         drop(self.take_grad());
     }

@@ -11,13 +11,13 @@ use crate::tensor::Tensor;
 /// One line of a tape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The operation, `"leaf"` for a parameter.
+    /// Name of the operation; `"leaf"` for a parameter.
     pub operation: &'static str,
     /// Shape of its result.
     pub shape: Vec<usize>,
-    /// Lines of its inputs; `None` for constants.
+    /// Line numbers of its inputs; `None` for constants.
     pub inputs: Vec<Option<usize>>,
-    /// How often other lines use it.
+    /// Number of uses by later lines.
     pub uses: usize,
 }
 

@@ -159,7 +159,7 @@ pub fn chart(results: &[(String, String, RaceResult)]) -> Chart {
 }
 
 /// The program behind `cargo course check` and `run`: `counts [IDS]` prints JSON, `race FOLDER [IDS]` a table, and writes the chart there.
-/// IDS are exercises with commas between; without them, all.
+/// IDS are the ids of exercises, separated by commas; without them, all exercises.
 pub fn main(lesson: &str, yours: fn() -> Vec<Task>, reference: fn() -> Vec<Task>) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match command(lesson, &arguments, yours, reference) {
@@ -191,7 +191,7 @@ fn command(
     };
     match words.as_slice() {
         ["counts", rest @ ..] => {
-            // A panic is an answer here, not a story for stderr.
+            // A panic is a result here: its text does not go to stderr.
             std::panic::set_hook(Box::new(|_| {}));
             let ids = split(rest.first());
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();

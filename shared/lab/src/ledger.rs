@@ -1,8 +1,8 @@
-//! The ledger: work that is counted, so that a claim is a number and not a stop watch.
+//! The ledger: counts of work, so that a claim can be tested without a clock.
 //!
 //! [`measure`] opens a scope on this thread, [`count`] adds to it. A kernel counts once, at its entry, from its
-//! shapes; workers of a pool count nothing, so the numbers are the same for any number of threads. While nobody
-//! measures, [`count`] is one relaxed load and its closure is not run.
+//! shapes; workers of a pool count nothing, so the numbers are the same for any number of threads. Without an
+//! open scope, [`count`] is one relaxed load and its closure is not run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct Ledger {
     pub allocated_bytes: u64,
     /// Most bytes held at one time beyond those held when the scope opened, from [`crate::alloc`].
     pub peak_bytes: u64,
-    /// Whatever else a lesson counts, by name.
+    /// Further counts of a lesson, by name.
     pub named: BTreeMap<&'static str, u64>,
 }
 
@@ -75,7 +75,7 @@ impl Ledger {
         }
     }
 
-    /// Adds what was counted by hand, and leaves alone what the allocator tells.
+    /// Adds the counts of [`count`], and leaves those of the allocator as they are.
     fn absorb_work(&mut self, other: &Ledger) {
         self.multiply_adds += other.multiply_adds;
         self.bytes_read += other.bytes_read;
@@ -98,7 +98,7 @@ thread_local! {
 
 /// Adds to the innermost scope of this thread, if there is one.
 ///
-/// Cost when nobody measures: one relaxed load. The closure must not call [`count`] or [`measure`] itself.
+/// Cost without an open scope: one relaxed load. The closure must not call [`count`] or [`measure`] itself.
 #[inline]
 pub fn count(add: impl FnOnce(&mut Ledger)) {
     if OPEN_SCOPES.load(Relaxed) != 0 {

@@ -1,4 +1,4 @@
-//! The machine that a figure was measured on. A figure without it means nothing.
+//! The machine that a figure was measured on. Figures of two machines can not be compared without it.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine, now. Starts `git` twice; what can not be told is `unknown` or 0, never an error.
+    /// This machine, now. Starts `git` twice; what can not be found is `unknown` or 0, never an error.
     pub fn detect() -> Self {
         Self {
             cpu: cpu().unwrap_or_else(|| "unknown".into()),

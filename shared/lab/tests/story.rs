@@ -184,7 +184,7 @@ fn a_process_whose_reader_is_gone_ends_quietly() {
         };
         let mut story = Story::begin(LESSON, &args);
         for _ in 0..10_000 {
-            story.say("A line that nobody reads.");
+            story.say("A line behind the closed end.");
         }
         panic!("the story went on without a reader");
     }
@@ -195,9 +195,9 @@ fn a_process_whose_reader_is_gone_ends_quietly() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // The test harness has its say first, then the story begins; after that nobody reads any more.
+    // The test harness writes first, then the story begins; after its first line the pipe is closed.
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.any(|line| line.unwrap().contains("A line that nobody reads.")));
+    assert!(lines.any(|line| line.unwrap().contains("A line behind the closed end.")));
     drop(lines);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

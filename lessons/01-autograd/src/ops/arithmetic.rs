@@ -1,4 +1,4 @@
-//! Addition and its kin, element by element, with broadcasting.
+//! Addition, subtraction, multiplication and division, element by element, with broadcasting.
 
 use ndarray::{ArrayD, Zip};
 

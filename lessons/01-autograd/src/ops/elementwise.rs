@@ -40,13 +40,13 @@ impl<T: Real> Tensor<T> {
         self.by_output("tanh", T::tanh, |y| T::one() - y * y)
     }
 
-    /// An operation whose derivative is easiest to say by its input.
+    /// An operation whose derivative is computed from its input.
     fn by_input(&self, name: &'static str, f: impl Fn(T) -> T, derivative: impl Fn(T) -> T + 'static) -> Self {
         let value = self.value().mapv(f);
         record(name, &[self], value, |_| chain(Saved::new(self), derivative))
     }
 
-    /// An operation whose derivative is easiest to say by its output.
+    /// An operation whose derivative is computed from its output.
     fn by_output(&self, name: &'static str, f: impl Fn(T) -> T, derivative: impl Fn(T) -> T + 'static) -> Self {
         let value = self.value().mapv(f);
         record(name, &[self], value, |output| chain(Saved::new(output), derivative))

@@ -20,13 +20,13 @@ use crate::tensor::Tensor;
 pub struct AdamWConfig {
     /// Size of a step; see [`AdamW::set_learning_rate`] for schedules.
     pub learning_rate: f64,
-    /// How slowly the mean of the gradient forgets.
+    /// Share of the old mean of the gradient that a step keeps.
     pub beta1: f64,
-    /// How slowly the mean of its square forgets.
+    /// Share of the old mean of the squared gradient that a step keeps.
     pub beta2: f64,
-    /// Keeps the division finite.
+    /// Added to the denominator, so that the division stays finite.
     pub epsilon: f64,
-    /// The share of a weight that is lost per step and unit of learning rate.
+    /// Share of a weight that is removed in each step, for a learning rate of 1.
     pub weight_decay: f64,
 }
 
@@ -42,10 +42,10 @@ impl Default for AdamWConfig {
     }
 }
 
-/// All that an interrupted run needs to go on with the same bits (the constants apart).
+/// What an interrupted run needs, beside the constants, to continue with the same bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdamWState<T: Real = f32> {
-    /// Steps taken.
+    /// Number of steps taken.
     pub steps: u64,
     /// `m` per parameter, shaped like it.
     pub first_moments: Vec<ArrayD<T>>,
@@ -67,7 +67,7 @@ impl<T: Real> AdamW<T> {
         Self::with_decay(parameters, config, |_| true)
     }
 
-    /// Only those parameters decay for which `decays` says so (usually matrices, and not biases and norms).
+    /// Only parameters for which `decays` returns true decay (usually matrices, and not biases and norms).
     pub fn with_decay(parameters: Vec<Tensor<T>>, config: AdamWConfig, decays: impl Fn(&Tensor<T>) -> bool) -> Self {
         let zeros: Vec<_> = parameters.iter().map(|p| ArrayD::zeros(p.shape())).collect();
         let state = AdamWState {
@@ -164,13 +164,13 @@ impl<T: Real> AdamW<T> {
         }
     }
 
-    /// Forgets the gradients of all parameters.
+    /// Drops the gradients of all parameters.
     pub fn zero_grad(&self) {
         self.parameters.iter().for_each(Tensor::zero_grad);
     }
 }
 
-/// What one step multiplies by, in the type of the parameters.
+/// The factors of one step, in the type of the parameters.
 #[derive(Clone, Copy)]
 struct Factors<T> {
     beta1: T,

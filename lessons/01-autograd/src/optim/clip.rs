@@ -1,4 +1,4 @@
-//! Keeping one bad batch from throwing the parameters away.
+//! A limit for the size of a step, so that one bad batch does not ruin the parameters.
 
 use crate::real::Real;
 use crate::tensor::Tensor;

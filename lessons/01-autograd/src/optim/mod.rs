@@ -1,4 +1,4 @@
-//! Optimizers: what to do with a gradient once it is right.
+//! Optimizers: how gradients change the parameters.
 
 mod adamw;
 mod clip;

@@ -12,7 +12,7 @@ pub struct Sgd<T: Real = f32> {
 }
 
 impl<T: Real> Sgd<T> {
-    /// Descends along the gradients of `parameters`.
+    /// An optimizer without momentum for `parameters`.
     pub fn new(parameters: Vec<Tensor<T>>, learning_rate: f64) -> Self {
         Self {
             parameters,
@@ -54,7 +54,7 @@ impl<T: Real> Sgd<T> {
         }
     }
 
-    /// Forgets the gradients of all parameters.
+    /// Drops the gradients of all parameters.
     pub fn zero_grad(&self) {
         self.parameters.iter().for_each(Tensor::zero_grad);
     }

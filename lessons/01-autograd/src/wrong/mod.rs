@@ -1,4 +1,4 @@
-//! Four backward passes that are wrong, each in a way that people really write, over the same tape as the right one.
+//! Four backward passes that are wrong, each with a fault that real code has had, over the same tape as the right one.
 //!
 //! | walk | order | a second share | `b = a + a; c = b + b` | fault |
 //! |---|---|---|---|---|
@@ -46,7 +46,7 @@ impl Walk {
     /// All four, the correct one first.
     pub const ALL: [Walk; 4] = [Walk::Correct, Walk::Overwrite, Walk::Resend, Walk::PerPath];
 
-    /// How charts and tables call it.
+    /// Name in charts and tables.
     pub fn name(self) -> &'static str {
         match self {
             Walk::Correct => "correct",
@@ -60,9 +60,9 @@ impl Walk {
 /// What a walk did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Visits {
-    /// Nodes on the tape, leaves included.
+    /// Number of nodes on the tape, leaves included.
     pub nodes: usize,
-    /// How often a node was visited.
+    /// Number of visits, over all nodes.
     pub visits: u64,
 }
 

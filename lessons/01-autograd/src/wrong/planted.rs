@@ -1,4 +1,4 @@
-//! Backward passes over the smallest tape, each with one fault that people really write.
+//! Backward passes over the smallest tape, each with one fault that real code has had.
 
 use crate::scalar::{Arrival, Line, Order, Walk, values};
 
@@ -21,7 +21,7 @@ fn overwrite(tape: &[Line]) -> Vec<f64> {
     Walk::new(tape, Order::Reverse, Arrival::Replace).gradients
 }
 
-/// d(x y)/dx is y. Here it is x, which nobody sees as long as x equals y.
+/// d(x y)/dx is y. Here it is x, which makes no difference as long as x equals y.
 fn own_factor(tape: &[Line]) -> Vec<f64> {
     let values = values(tape);
     let mut gradients = vec![0.0; tape.len()];

@@ -169,7 +169,7 @@ pub fn svg(
     body(&sheet)?;
     sheet.0.present()?;
     drop(sheet);
-    // Shown at half the size of the grid, with a name for those who can not see it.
+    // Shown at half the size of the grid, with a name for screen readers.
     let size = format!("<svg width=\"{width}\" height=\"{height}\"");
     let scale = theme::GRID_SCALE as u32;
     let shown = format!(

@@ -181,7 +181,7 @@ impl Story {
         &self.document
     }
 
-    /// Whether a reader sits at a terminal: a lesson may then stream slower, or offer "type your own prompt".
+    /// Whether the story runs on a terminal and may ask: a lesson may then stream slower, or offer "type your own prompt".
     pub fn is_interactive(&self) -> bool {
         self.screen.is_interactive()
     }
@@ -212,7 +212,7 @@ impl Story {
         head::step(&mut self.screen, self.num_steps, title, why);
     }
 
-    /// Waits for Enter where a reader sits at a terminal; `r` runs through the rest, `q` ends the story.
+    /// Waits for Enter on a terminal; `r` runs through the rest, `q` ends the story.
     pub fn pause(&mut self) {
         if !self.screen.is_interactive() {
             return;
@@ -232,7 +232,7 @@ impl Story {
         }
     }
 
-    /// Waits for this long where a reader sits at a terminal, so that what streams can be watched.
+    /// Waits for this long on a terminal, so that streamed text can be watched.
     pub fn linger(&self, duration: std::time::Duration) {
         if self.is_interactive() {
             std::thread::sleep(duration);
@@ -259,7 +259,7 @@ impl Story {
         self.screen.stream(text.as_ref());
     }
 
-    /// Asks the reader for a line of text; `None` where nobody is asked or Enter alone is typed.
+    /// Asks the reader for a line of text; `None` without a reader, or where Enter alone is typed.
     pub fn ask_line(&mut self, question: &str) -> Option<String> {
         let prompt = format!("{}{question} > ", head::INDENT);
         let prompt = self.screen.paint(Tone::Accent, &prompt);

@@ -8,7 +8,7 @@ use crate::term::{self, Tone};
 /// Where the lines of a story go and where the reader's answers come from.
 pub struct Screen {
     out: Box<dyn Write>,
-    /// The reader's keyboard; `None` where nobody is asked and nothing waits.
+    /// The reader's keyboard; `None` where the story asks nothing and does not wait.
     reader: Option<Box<dyn BufRead>>,
     color: bool,
     /// What to do once the reader of the pipe is gone: end the process, or stay silent.
@@ -29,7 +29,7 @@ impl Screen {
         let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
         let interactive = !args.no_pause && !args.json && stdin.is_terminal() && stdout.is_terminal();
         let reader = interactive.then(|| Box::new(stdin.lock()) as Box<dyn BufRead>);
-        // A run that records, or that owes a document, goes on when nobody reads its story any more.
+        // A run that records, or that prints a document, continues when the reader of its story is gone.
         let exits_when_closed = !args.record && !args.json;
         let (out, color): (Box<dyn Write>, bool) = if args.json {
             let stderr = std::io::stderr();
@@ -48,7 +48,7 @@ impl Screen {
         }
     }
 
-    /// Any writer: no colours, nobody is asked. For tests.
+    /// Any writer, without colours and without a reader. For tests.
     pub fn to(out: Box<dyn Write>) -> Self {
         Self {
             out,
@@ -62,13 +62,13 @@ impl Screen {
         }
     }
 
-    /// The same with a reader who answers from `input`: for tests of what is asked.
+    /// The same with answers from `input`: for tests of questions.
     pub fn answered_by(mut self, input: impl BufRead + 'static) -> Self {
         self.reader = Some(Box::new(input));
         self
     }
 
-    /// Whether somebody sits at the keyboard.
+    /// Whether a reader can answer.
     pub fn is_interactive(&self) -> bool {
         self.reader.is_some()
     }
@@ -103,7 +103,7 @@ impl Screen {
         }
     }
 
-    /// Asks with `prompt` on an open line and reads one line. `None`: nobody there, or the end of the input.
+    /// Asks with `prompt` on an open line and reads one line. `None`: there is no reader, or the input has ended.
     pub fn ask(&mut self, prompt: &str) -> Option<String> {
         self.reader.as_ref()?;
         self.stream(prompt);
@@ -127,7 +127,7 @@ impl Screen {
         }
     }
 
-    /// From here on nobody is asked and nothing waits.
+    /// From here on the story asks nothing and does not wait.
     pub fn stop_asking(&mut self) {
         self.reader = None;
     }

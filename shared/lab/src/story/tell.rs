@@ -87,8 +87,8 @@ impl Story {
         self.reveal(asked, answer, values)
     }
 
-    /// A step that asks predictions on earlier lessons, "Two questions from before". `why` says what a reader does who begins
-    /// with this lesson.
+    /// A step that asks predictions on earlier lessons, "Two questions from before". `why` says what to do
+    /// for readers that begin with this lesson.
     #[track_caller]
     pub fn recall(&mut self, why: &str, ids: &[&str]) {
         const COUNTS: [&str; 4] = ["One question", "Two questions", "Three questions", "Four questions"];
