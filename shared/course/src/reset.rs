@@ -25,7 +25,7 @@ pub fn reset(course: &Course, asked: &str, page: &Page) -> Result<String, Course
     }
     let number = lessons::find(course, asked)?;
     let twin = Twin::open(course, &number)?;
-    let files = files_of(&twin)?;
+    let files: Vec<PathBuf> = twin.files.iter().map(|file| file.learners.clone()).collect();
     let backup = keep(course, &twin, &format!("lesson{number}"), &files)?;
     // From here on the copy is whole: whatever interrupts this, `start` makes what is missing.
     for file in files.iter().filter(|file| file.exists()) {
@@ -48,12 +48,13 @@ fn reset_one(course: &Course, exercise: &Exercise, page: &Page) -> Result<String
         return Ok(page.text(&text));
     }
     let twin = Twin::open(course, exercise.lesson())?;
-    let file = twin.file_of(exercise)?;
-    let backup = keep(course, &twin, &exercise.id, std::slice::from_ref(&file))?;
+    let ours = twin.file(exercise);
+    let file = &ours.learners;
+    let backup = keep(course, &twin, &exercise.id, std::slice::from_ref(file))?;
     if file.exists() {
-        let learner = source::read_exactly(&file)?;
-        let shipped = source::shipped_file(&twin, exercise)?;
-        let shown = course.shown(&file);
+        let learner = source::read_exactly(file)?;
+        let shipped = ours.shipped()?;
+        let shown = course.shown(file);
         let text =
             source::reset_function(&learner, &shipped, exercise, &shown).map_err(|error| CourseError::NotNow {
                 problem: error.to_string(),
@@ -62,24 +63,17 @@ fn reset_one(course: &Course, exercise: &Exercise, page: &Page) -> Result<String
                     exercise.lesson()
                 ),
             })?;
-        lab::record::replace_file(&file, text.as_bytes()).map_err(CourseError::io(&file, WRITABLE))?;
+        lab::record::replace_file(file, text.as_bytes()).map_err(CourseError::io(file, WRITABLE))?;
     }
     forget(course, &[exercise])?;
     Twin::start(course, exercise.lesson())?;
     let text = format!(
         "{} in {} is as it ships; the rest of the file was not touched. Yours is kept in {}",
         exercise.literal(),
-        course.shown(&file),
+        course.shown(file),
         course.shown(&backup)
     );
     Ok(page.text(&text) + &page.text(&format!("Begin: {}", exercise.command())))
-}
-
-/// The learner's files, each once.
-fn files_of(twin: &Twin) -> Result<Vec<PathBuf>, CourseError> {
-    let source = twin.folder.join("src");
-    let files = twin.files()?.into_iter();
-    Ok(files.map(|(file, _)| source.join(file)).collect())
 }
 
 /// Copies files, and the state as it is, to a new folder below `work/backup`.

@@ -11,9 +11,10 @@ use crate::check::{self, Status};
 use crate::child;
 use crate::data::verify::no_cargo;
 use crate::error::CourseError;
+use crate::exercise::Exercise;
 use crate::lessons;
 use crate::page::Page;
-use crate::source;
+use crate::source::{self, functions};
 use crate::state::State;
 use crate::tools::Course;
 use crate::twin::Twin;
@@ -59,7 +60,7 @@ pub fn run(course: &Course, asked: &str, reference: bool, arguments: &[String]) 
     let what = format!("the story of lesson {number} on your code");
     let status = finish(course, Command::new(&programs.story).args(arguments), limit, &what)?;
     // One document on stdout is one document.
-    let ids = written(&twin, &broken)?;
+    let ids = written(&twin, &broken);
     let Some(costs) = programs.costs.filter(|_| status.success()) else {
         return Ok(status);
     };
@@ -92,20 +93,16 @@ fn finish(
 }
 
 /// Ids of the exercises that run on the learner's code.
-fn written(twin: &Twin, broken: &[String]) -> Result<Vec<String>, CourseError> {
+fn written(twin: &Twin, broken: &[String]) -> Vec<String> {
     let mut ids = Vec::new();
-    for exercise in twin.coded() {
-        let path = twin.file_of(exercise)?;
-        let Ok(text) = source::read(&path) else {
-            continue;
+    for file in &twin.files {
+        let text = source::read(&file.learners).unwrap_or_default();
+        let parsed = functions::parse(&text).unwrap_or_default();
+        let is_written = |one: &&Exercise| {
+            let mine = parsed.function(one.function_name());
+            mine.is_some_and(|mine| !source::is_unwritten(mine, one)) && !broken.contains(&one.id)
         };
-        let Ok(parsed) = source::parse(&text, &twin.shown(&path)) else {
-            continue;
-        };
-        let function = parsed.function(exercise.function_name());
-        if function.is_some_and(|mine| !source::is_unwritten(mine, exercise)) && !broken.contains(&exercise.id) {
-            ids.push(exercise.id.clone());
-        }
+        ids.extend(file.exercises.iter().filter(is_written).map(|one| one.id.clone()));
     }
-    Ok(ids)
+    ids
 }

@@ -5,7 +5,7 @@ use lab::term::Tone;
 use crate::error::CourseError;
 use crate::exercise::{self, Exercise, Kind};
 use crate::page::Page;
-use crate::source;
+use crate::source::marks;
 use crate::state::State;
 use crate::tools::Course;
 use crate::twin::Twin;
@@ -21,8 +21,9 @@ pub fn show(course: &Course, id: &str, give_up: bool, page: &Page) -> Result<Str
         return Ok(answer(&exercise, page));
     }
     let twin = Twin::open(course, exercise.lesson())?;
-    let body = source::reference_body(&twin, &exercise)?;
-    let place = course.shown(&twin.tracked_file_of(&exercise)?);
+    let file = twin.file(&exercise);
+    let body = marks::dedented(&file.marked(&exercise)?.right);
+    let place = &file.tracked_shown;
     let mut out = page.paint(Tone::Strong, &page.text(&exercise.literal()));
     out += &page.paint(
         Tone::Dim,

@@ -28,12 +28,11 @@ pub fn start(course: &Course, asked: &str, page: &Page) -> Result<String, Course
     };
     let mut out = page.paint(Tone::Strong, &page.text(&title));
     for file in started.made.iter().chain(&started.kept) {
-        let mut ids = Vec::new();
-        for exercise in twin.exercises.iter().filter(|exercise| exercise.has_code()) {
-            if twin.file_of(exercise)? == *file {
-                ids.push(exercise.id.as_str());
-            }
-        }
+        let here = twin.files.iter().filter(|known| known.learners == *file);
+        let ids: Vec<&str> = here
+            .flat_map(|file| &file.exercises)
+            .map(|one| one.id.as_str())
+            .collect();
         out += &page.columns(&[&format!("  {}", course.shown(file))], &[42], &ids.join(" "), 46);
     }
     out += "\n";

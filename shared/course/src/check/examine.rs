@@ -2,7 +2,7 @@
 //! lesson's signature? And afterwards: which function is a compiler's error about?
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::build::Refusal;
 use super::report::{Diagnostic, Status};
@@ -10,13 +10,13 @@ use crate::error::CourseError;
 use crate::exercise::Exercise;
 use crate::source::functions::{self, Function, Parsed};
 use crate::source::mirror::{self, Broken, Readable};
-use crate::source::{self};
+use crate::source::{self, ExerciseFile};
 use crate::state::State;
 use crate::twin::{self, Twin};
 
 /// One of the learner's files.
 pub struct LearnersFile<'a> {
-    path: PathBuf,
+    file: &'a ExerciseFile,
     /// As typed in the root.
     pub shown: String,
     /// What stands in for it while something in it does not compile.
@@ -32,36 +32,28 @@ pub struct LearnersFile<'a> {
     shipped: Parsed,
     /// What has to be taken out of it.
     broken: Broken,
-    exercises: Vec<&'a Exercise>,
 }
 
 impl<'a> LearnersFile<'a> {
-    fn read(twin: &'a Twin, relative: &Path, exercise: &Exercise) -> Result<Self, CourseError> {
-        let path = twin.folder.join("src").join(relative);
-        let exercises = twin.neighbours(exercise)?;
-        let names: Vec<&str> = exercises.iter().map(|exercise| exercise.function_name()).collect();
-        let text = if path.exists() {
-            Some(source::read(&path)?)
-        } else {
-            None
-        };
+    fn read(twin: &'a Twin, file: &'a ExerciseFile) -> Result<Self, CourseError> {
+        let path = &file.learners;
+        let names: Vec<&str> = file.exercises.iter().map(|exercise| exercise.function_name()).collect();
+        let text = if path.exists() { Some(source::read(path)?) } else { None };
         let readable = text.as_deref().map(|text| mirror::readable(text, &names));
-        let tracked = source::unwritten_file(twin, exercise)?;
-        let shown_lesson = twin.shown(&twin.tracked_file_of(exercise)?);
+        let tracked = file.unwritten()?;
         Ok(Self {
-            shown: twin.shown(&path),
-            stand_in: twin.folder.join(".fallback").join(relative),
-            path,
+            file,
+            shown: twin.shown(path),
+            stand_in: twin.folder.join(".fallback").join(&file.relative),
             text,
             broken: Broken {
                 whole: !matches!(readable, Some(Ok(_))),
                 ..Broken::default()
             },
             readable,
-            reference: source::parse(&tracked, &shown_lesson)?,
-            shipped: source::parse(&source::shipped_file(twin, exercise)?, &shown_lesson)?,
+            reference: source::parse(&tracked, &file.tracked_shown)?,
+            shipped: source::parse(&file.shipped()?, &file.tracked_shown)?,
             tracked,
-            exercises,
         })
     }
 
@@ -163,9 +155,9 @@ impl<'a> Examined<'a> {
             files: Vec::new(),
             decided: BTreeMap::new(),
         };
-        for (relative, exercise) in twin.files()? {
-            let mut file = LearnersFile::read(twin, &relative, exercise)?;
-            for exercise in file.exercises.clone() {
+        for file in &twin.files {
+            let mut file = LearnersFile::read(twin, file)?;
+            for exercise in &file.file.exercises {
                 if let Some(status) = file.first_look(exercise, state) {
                     if status.is_unusable() {
                         file.broken.functions.insert(exercise.function_name().to_owned());
@@ -180,7 +172,7 @@ impl<'a> Examined<'a> {
 
     /// The file of an exercise.
     pub fn file_of(&self, exercise: &Exercise) -> &LearnersFile<'a> {
-        let is_its = |file: &&LearnersFile<'_>| file.exercises.iter().any(|one| one.id == exercise.id);
+        let is_its = |file: &&LearnersFile<'_>| file.file.exercises.iter().any(|one| one.id == exercise.id);
         self.files
             .iter()
             .find(is_its)
@@ -207,7 +199,7 @@ impl<'a> Examined<'a> {
             let mut found: Vec<Diagnostic> = refusals
                 .iter()
                 .filter_map(|refusal| {
-                    let place = refusal.places.iter().find(|(path, _)| *path == file.path)?;
+                    let place = refusal.places.iter().find(|(path, _)| *path == file.file.learners)?;
                     Some(self.diagnostic(refusal, file, place.1))
                 })
                 .collect();
@@ -219,8 +211,8 @@ impl<'a> Examined<'a> {
                     rendered: format!("error: {}\n --> {}:{}\n", problem.message, file.shown, problem.line),
                 });
             }
-            let is_cut = |one: &&&Exercise| matches!(self.decided.get(&one.id), Some(Status::DoesNotCompile { .. }));
-            let ids = file.exercises.iter().filter(is_cut).map(|one| one.id.clone());
+            let is_cut = |one: &&Exercise| matches!(self.decided.get(&one.id), Some(Status::DoesNotCompile { .. }));
+            let ids = file.file.exercises.iter().filter(is_cut).map(|one| one.id.clone());
             notes.extend(ids.map(|id| (id, found.clone())));
         }
         self.note(notes);
@@ -251,7 +243,7 @@ impl<'a> Examined<'a> {
         let (mut is_new, mut notes) = (false, Vec::new());
         for refusal in refusals {
             let place = refusal.places.iter().find_map(|(path, line)| {
-                let is_it = |file: &LearnersFile<'_>| *path == file.path || *path == file.stand_in;
+                let is_it = |file: &LearnersFile<'_>| *path == file.file.learners || *path == file.stand_in;
                 Some((self.files.iter().position(is_it)?, *line))
             });
             let Some((index, line)) = place else { continue };
@@ -279,7 +271,11 @@ impl<'a> Examined<'a> {
                 .iter()
                 .map(|refusal| self.diagnostic(refusal, file, line(refusal)));
             let all: Vec<Diagnostic> = all.collect();
-            let open = file.exercises.iter().filter(|one| !self.decided.contains_key(&one.id));
+            let open = file
+                .file
+                .exercises
+                .iter()
+                .filter(|one| !self.decided.contains_key(&one.id));
             notes.extend(open.map(|one| (one.id.clone(), all.clone())));
         }
         self.files.iter_mut().for_each(|file| file.broken.whole = true);

@@ -225,27 +225,21 @@ fn costs(program: &Path, folder: &Path, id: &str, limit: Duration) -> Result<(Ve
 
 /// Writes down what was judged.
 fn note(course: &Course, twin: &Twin, exercises: &[Checked], tests: &str) -> Result<(), CourseError> {
-    let notes = twin.notes()?;
     State::update(course, |state| {
-        for (id, signature, tests, _) in notes {
-            let progress = state.exercise(&id);
-            if progress.signature.is_none() {
-                progress.signature = Some(signature);
-                progress.tests = tests;
-            }
-        }
+        twin.note_lesson(state, &[])?;
         for checked in exercises {
-            let exercise = twin.exercises.iter().find(|one| one.id == checked.id);
             let progress = state.exercise(&checked.id);
             if checked.status.is_attempt() && !checked.body.is_empty() {
                 progress.checked(checked.status.is_passed(), &checked.body);
             }
             // Told once.
             if checked.tests_changed {
+                let exercise = twin.exercises.iter().find(|one| one.id == checked.id);
                 progress.tests = exercise.and_then(|exercise| twin::group_hash(tests, &exercise.group));
             }
         }
-    })
+        Ok(())
+    })?
 }
 
 /// The command to go on with: a hint for what is wrong, else the next exercise, else the lesson with the learner's code.

@@ -91,7 +91,7 @@ fn code(course: &Course, side: &Side, give_up: bool, hidden: &mut Vec<String>) -
 
 /// Whether the body of an exercise is among what is shown.
 fn is_here(twin: &Twin, exercise: &Exercise, file: &Path, text: &str, item: &[String]) -> bool {
-    let is_file = twin.tracked_file_of(exercise).is_ok_and(|path| path == file);
+    let is_file = twin.file(exercise).tracked == file;
     let is_item = item.is_empty() || *item == [exercise.function_name()];
     is_file && is_item && source::marks::find(text, exercise, "").is_ok()
 }

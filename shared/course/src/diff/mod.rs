@@ -45,12 +45,8 @@ pub fn show(course: &Course, asked: &str, give_up: bool, page: &Page) -> Result<
     let reference = reference(&twin, &exercise)?;
     let mut out = page.paint(Tone::Strong, &page.text(&exercise.literal()));
     let places = [
-        (Tone::Bad, "- yours", course.shown(&twin.file_of(&exercise)?)),
-        (
-            Tone::Good,
-            "+ reference",
-            course.shown(&twin.tracked_file_of(&exercise)?),
-        ),
+        (Tone::Bad, "- yours", course.shown(&twin.file(&exercise).learners)),
+        (Tone::Good, "+ reference", twin.file(&exercise).tracked_shown.clone()),
     ];
     for (tone, name, place) in places {
         let line = page.columns(&[name], &[13], &place, 15);
@@ -63,7 +59,7 @@ pub fn show(course: &Course, asked: &str, give_up: bool, page: &Page) -> Result<
 
 /// The whole body of the reference, what is given in front of the mark included, without marks.
 fn reference(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
-    let path = twin.tracked_file_of(exercise)?;
+    let path = &twin.file(exercise).tracked;
     let text = source::read(&path)?;
     let parsed = source::parse(&text, &twin.shown(&path))?;
     let body = parsed

@@ -34,21 +34,55 @@ pub fn module_file(source: &Path, modules: &[&str]) -> Result<PathBuf, String> {
     }
 }
 
-/// The marks of an exercise in the lesson's own file.
-///
-/// # Errors
-/// When the file can not be read or its marks are wrong.
-pub fn marked(twin: &Twin, exercise: &Exercise) -> Result<Marked, CourseError> {
-    let path = twin.tracked_file_of(exercise)?;
-    marks::find(&read(&path)?, exercise, &twin.shown(&path))
+/// A file with exercises, in the lesson and in its twin.
+#[derive(Clone, Debug)]
+pub struct ExerciseFile {
+    /// Its place below `src`: `exercises/kernels.rs`.
+    pub relative: PathBuf,
+    /// The lesson's own, absolute.
+    pub tracked: PathBuf,
+    /// The lesson's own, as a reader types it in the root.
+    pub tracked_shown: String,
+    /// The learner's, absolute; it need not exist.
+    pub learners: PathBuf,
+    /// Its exercises, in the order of the story.
+    pub exercises: Vec<Exercise>,
 }
 
-/// The reference's body, without the indentation that all its lines share.
-///
-/// # Errors
-/// As [`marked`].
-pub fn reference_body(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
-    Ok(marks::dedented(&marked(twin, exercise)?.right))
+impl ExerciseFile {
+    /// The lesson's text.
+    ///
+    /// # Errors
+    /// When it can not be read.
+    pub fn tracked_text(&self) -> Result<String, CourseError> {
+        read(&self.tracked)
+    }
+
+    /// The marks of one of its exercises.
+    ///
+    /// # Errors
+    /// When the lesson's marks are wrong.
+    pub fn marked(&self, exercise: &Exercise) -> Result<Marked, CourseError> {
+        marks::find(&self.tracked_text()?, exercise, &self.tracked_shown)
+    }
+
+    /// What the learner begins with: a `todo!` in each body, and the faulty body of a mend exercise.
+    ///
+    /// # Errors
+    /// As [`ExerciseFile::marked`].
+    pub fn shipped(&self) -> Result<String, CourseError> {
+        let exercises: Vec<&Exercise> = self.exercises.iter().collect();
+        ship(&self.tracked_text()?, &exercises, &self.tracked_shown)
+    }
+
+    /// The file with a `todo!` in every exercise, mend exercises too.
+    ///
+    /// # Errors
+    /// As [`ExerciseFile::marked`].
+    pub fn unwritten(&self) -> Result<String, CourseError> {
+        let exercises: Vec<&Exercise> = self.exercises.iter().collect();
+        without_bodies(&self.tracked_text()?, &exercises, &self.tracked_shown)
+    }
 }
 
 /// The learner's body, whatever stands between the braces of the function, without common indentation. `None` when the
@@ -57,46 +91,18 @@ pub fn reference_body(twin: &Twin, exercise: &Exercise) -> Result<String, Course
 /// # Errors
 /// When the file can not be read or is no Rust.
 pub fn learner_body(twin: &Twin, exercise: &Exercise) -> Result<Option<String>, CourseError> {
-    let path = twin.file_of(exercise)?;
-    let text = read(&path)?;
-    let parsed = parse(&text, &twin.shown(&path))?;
-    let function = parsed.function(exercise.function_name());
-    Ok(function.map(|function| {
-        let body = text[function.body.clone()].trim_start_matches([' ', '\n', '\r']);
-        let indent = text[..function.body.end - body.len()]
-            .chars()
-            .rev()
-            .take_while(|c| *c == ' ')
-            .count();
-        marks::dedented(&(" ".repeat(indent) + body.trim_end()))
+    let path = &twin.file(exercise).learners;
+    let text = read(path)?;
+    let parsed = parse(&text, &twin.shown(path))?;
+    Ok(parsed.function(exercise.function_name()).map(|function| {
+        let body = text[function.body.clone()].trim_start_matches([' ', '\n']);
+        let before = &text[..function.body.end - body.len()];
+        let indent = &before[before.trim_end_matches(' ').len()..];
+        marks::dedented(&(indent.to_owned() + body.trim_end()))
     }))
 }
 
-/// The learner's file of this exercise as it ships: the lesson's file with every marked body replaced.
-///
-/// # Errors
-/// As [`marked`].
-pub fn shipped_file(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
-    let path = twin.tracked_file_of(exercise)?;
-    let text = read(&path)?;
-    ship(&text, &twin.neighbours(exercise)?, &twin.shown(&path))
-}
-
-/// The same file with a `todo!` in every exercise, mend exercises too.
-///
-/// # Errors
-/// As [`marked`].
-pub fn unwritten_file(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
-    let path = twin.tracked_file_of(exercise)?;
-    let text = read(&path)?;
-    without_bodies(&text, &twin.neighbours(exercise)?, &twin.shown(&path))
-}
-
-/// The lesson's file with every marked body replaced by what the learner begins with, and without anchors.
-///
-/// # Errors
-/// When the marks are wrong.
-pub fn ship(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, CourseError> {
+fn ship(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, CourseError> {
     replace_bodies(text, exercises, shown, |marked| marked.faulty.clone())
 }
 
@@ -127,17 +133,12 @@ fn replace_bodies(
         let indent = anchor[..anchor.len() - anchor.trim_start().len()].to_owned();
         let begin = match begin(&marked) {
             Some(faulty) => faulty.lines().map(str::to_owned).collect(),
-            None => vec![format!("{indent}{}", stub(exercise))],
+            None => vec![format!("{indent}todo!(\"{}\")", exercise.literal())],
         };
         lines.splice(marked.first_line - 1..marked.last_line, begin);
     }
     lines.retain(|line| !marks::is_anchor(line));
     Ok(lines.join("\n") + "\n")
-}
-
-/// What stands for a body that is not written: `todo!("05.1 RMSNorm")`.
-pub fn stub(exercise: &Exercise) -> String {
-    format!("todo!(\"{}\")", exercise.literal())
 }
 
 /// The learner's text with one function as it ships, and everything else byte for byte as it was. A function that is not there is

@@ -4,7 +4,7 @@
 //! A module that holds exercises is found where it always is, so that it is the learner's file. Every other module has the
 //! path of the lesson's file. A module on the way to a deeper exercise (`exercises/mod.rs`) is generated like `lib.rs`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use syn::Item;
 use syn::spanned::Spanned;
@@ -20,17 +20,20 @@ use crate::source::{self, functions, marks};
 /// When a source or a mark is wrong, or a file can not be written.
 pub fn write(twin: &Twin) -> Result<(), CourseError> {
     for exercise in twin.coded() {
-        let marked = source::marked(twin, exercise)?;
+        let marked = twin.file(exercise).marked(exercise)?;
         let body = match twin.owner {
             Owner::Learner => format!("{{\n{}}}\n", marked.right),
             Owner::Verify => switched(twin, exercise, &marked)?,
         };
-        let path = twin.folder.join(format!(".fill/{}.rs", exercise.id));
-        super::write(&path, &body)?;
+        super::write(&twin.folder.join(format!(".fill/{}.rs", exercise.id)), &body)?;
     }
     let text = generated(twin, Path::new("lib.rs"), &[])?;
-    let first = first_item(&text, twin)?;
-    let text = format!("{}{}{}", &text[..first], macros(twin)?, &text[first..]);
+    let file = parsed(&text, &twin.shown(&twin.lesson.join("src/lib.rs")))?;
+    let first = file
+        .items
+        .first()
+        .map_or(text.len(), |item| item.span().byte_range().start);
+    let text = format!("{}{}{}", &text[..first], macros(twin), &text[first..]);
     super::write(&twin.folder.join("src/lib.rs"), &text)
 }
 
@@ -88,60 +91,49 @@ fn has_modules_aside(file: &Path, tracked: &Path, twin: &Twin) -> Result<bool, C
 
 /// The modules that a file declares and does not contain: name and the byte in front of `pub mod`.
 fn modules(text: &str, shown: &str) -> Result<Vec<(String, usize)>, CourseError> {
-    let file = syn::parse_file(text).map_err(|error| CourseError::Marks {
-        path: format!("{shown}:{}", error.span().start().line),
-        problem: format!("this is no Rust: {error}"),
-    })?;
     let mut found = Vec::new();
-    for item in &file.items {
+    for item in &parsed(text, shown)?.items {
         let Item::Mod(item) = item else { continue };
         let has_path = item.attrs.iter().any(|attribute| attribute.path().is_ident("path"));
         if item.content.is_some() || has_path {
             continue;
         }
-        let at = match item.vis {
-            syn::Visibility::Inherited => item.mod_token.span.byte_range().start,
-            _ => item.vis.span().byte_range().start,
+        let span = match item.vis {
+            syn::Visibility::Inherited => item.mod_token.span,
+            _ => item.vis.span(),
         };
-        found.push((item.ident.to_string(), at));
+        found.push((item.ident.to_string(), span.byte_range().start));
     }
     Ok(found)
 }
 
-/// The byte where the first item begins, its documentation included.
-fn first_item(text: &str, twin: &Twin) -> Result<usize, CourseError> {
-    let shown = || twin.shown(&twin.lesson.join("src/lib.rs"));
-    let file = syn::parse_file(text).map_err(|error| CourseError::Marks {
-        path: format!("{}:{}", shown(), error.span().start().line),
+fn parsed(text: &str, shown: &str) -> Result<syn::File, CourseError> {
+    syn::parse_file(text).map_err(|error| CourseError::Marks {
+        path: format!("{shown}:{}", error.span().start().line),
         problem: format!("this is no Rust: {error}"),
-    })?;
-    let first = file.items.first().ok_or_else(|| CourseError::Marks {
-        path: shown(),
-        problem: "the library has no modules".to_owned(),
-    })?;
-    Ok(first.span().byte_range().start)
+    })
 }
 
 /// The `todo!` of the twin, on one line.
-fn macros(twin: &Twin) -> Result<String, CourseError> {
+fn macros(twin: &Twin) -> String {
     let mut arms = String::new();
     for exercise in twin.coded() {
-        for literal in literals(twin, exercise)? {
+        for literal in literals(twin, exercise) {
             arms += &format!(
                 "({literal:?}) => {{ return include!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/.fill/{}.rs\")) }}; ",
                 exercise.id
             );
         }
     }
+    let todo = format!(
+        "#[allow(unused_macros)] macro_rules! todo {{ {arms}($($other:tt)*) => {{ ::core::todo!($($other)*) }}; }} "
+    );
     // A reference body that ends in a loop stands behind a `return` here.
-    const ALLOWED: &str = "#![allow(unreachable_code)] ";
-    let rest = "($($other:tt)*) => { ::core::todo!($($other)*) };";
-    Ok(match twin.owner {
-        Owner::Learner => format!("{ALLOWED}#[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} "),
-        Owner::Verify => format!(
-            "{ALLOWED}#[cfg(not(feature = \"stubs\"))] #[allow(unused_macros)] macro_rules! todo {{ {arms}{rest} }} {SWITCH} "
-        ),
-    })
+    let allowed = "#![allow(unreachable_code)] ";
+    match twin.owner {
+        Owner::Learner => format!("{allowed}{todo}"),
+        Owner::Verify => format!("{allowed}#[cfg(not(feature = \"stubs\"))] {todo}{SWITCH} "),
+    }
 }
 
 /// Which body is switched to what: read once from the environment.
@@ -150,20 +142,18 @@ const SWITCH: &str = "#[doc(hidden)] pub mod course_switch { \
     #[doc(hidden)] pub fn is(mode: &str) -> bool { *MODE.get_or_init(|| std::env::var(\"COURSE_SWITCH\").unwrap_or_default()) == *mode } }";
 
 /// The texts of `todo!` that mean this exercise: today's, and the one in the learner's file, which may be from before a title changed.
-fn literals(twin: &Twin, exercise: &Exercise) -> Result<Vec<String>, CourseError> {
+fn literals(twin: &Twin, exercise: &Exercise) -> Vec<String> {
+    let text = source::read(&twin.file(exercise).learners).unwrap_or_default();
+    let parsed = functions::parse(&text).unwrap_or_default();
+    let function = parsed.function(exercise.function_name());
     let mut found = vec![exercise.literal()];
-    if let Ok(text) = source::read(&twin.file_of(exercise)?)
-        && let Ok(parsed) = functions::parse(&text)
-        && let Some(function) = parsed.function(exercise.function_name())
-    {
-        let start = format!("{} ", exercise.id);
-        for text in &function.todos {
-            if text.starts_with(&start) && !found.contains(text) {
-                found.push(text.clone());
-            }
+    let start = format!("{} ", exercise.id);
+    for text in function.into_iter().flat_map(|function| &function.todos) {
+        if text.starts_with(&start) && !found.contains(text) {
+            found.push(text.clone());
         }
     }
-    Ok(found)
+    found
 }
 
 /// The body that `verify` builds: the reference's, unless the environment asks for another one.
@@ -193,8 +183,8 @@ fn switched(twin: &Twin, exercise: &Exercise, marked: &marks::Marked) -> Result<
         add(&format!("fault {id}"), faulty);
     }
     if exercise.kind == Kind::Catch {
-        let path: PathBuf = twin.tracked_file_of(exercise)?;
-        let parsed = source::parse(&source::read(&path)?, &twin.shown(&path))?;
+        let file = twin.file(exercise);
+        let parsed = source::parse(&file.tracked_text()?, &file.tracked_shown)?;
         let function = parsed.function(exercise.function_name());
         add(&format!("empty {id}"), function.map_or("()", |function| function.empty));
     }

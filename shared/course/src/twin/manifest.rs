@@ -106,7 +106,7 @@ fn with_twins(root: &str, owner: Owner, members: &[String]) -> String {
     let mut out = root.trim_end().to_owned();
     for number in members {
         let lesson = format!("lesson{number}");
-        if let Some(block) = lock::renamed(root, &lesson, &twin_package(owner, number), true) {
+        if let Some(block) = lock::renamed(root, &lesson, &owner.package(number), true) {
             out += &format!("\n\n{block}");
         }
     }
@@ -150,17 +150,10 @@ fn for_twins(twin: &Twin, packages: &mut Table, members: &[String]) {
         let number = name.strip_prefix("lesson").unwrap_or_default().to_owned();
         let settings = packages[&name].clone();
         if members.contains(&number) {
-            packages.insert(twin_package(twin.owner, &number), settings);
+            packages.insert(twin.owner.package(&number), settings);
         } else if !members.iter().any(|member| *member > number) || number.is_empty() {
             packages.remove(&name);
         }
-    }
-}
-
-fn twin_package(owner: Owner, number: &str) -> String {
-    match owner {
-        Owner::Learner => format!("my-lesson{number}"),
-        Owner::Verify => format!("verify-lesson{number}"),
     }
 }
 

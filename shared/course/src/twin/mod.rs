@@ -25,25 +25,29 @@ use crate::error::CourseError;
 use crate::exercise::{self, Exercise};
 use crate::lessons;
 use crate::page::Page;
-use crate::source::{self, functions};
+use crate::source::{self, ExerciseFile, functions};
 use crate::state::{State, free_name};
 use crate::tools::Course;
 
-/// A lesson and the place of its twin.
+const WRITABLE: &str = "the folder must be writable and the disk not full";
+
+/// A lesson and the place of its twin. All paths are absolute.
 #[derive(Clone, Debug)]
 pub struct Twin {
     /// `05`.
     pub number: String,
     /// The root of the workbook.
     pub root: PathBuf,
-    /// `lessons/05-generation`, absolute.
+    /// `lessons/05-generation`.
     pub lesson: PathBuf,
-    /// `work`, absolute: the workspace of the twins.
+    /// `work`: the workspace of the twins.
     pub work: PathBuf,
-    /// `work/lesson05`, absolute.
+    /// `work/lesson05`.
     pub folder: PathBuf,
-    /// Every exercise of the lesson.
+    /// Every exercise of the lesson, in the order of the story.
     pub exercises: Vec<Exercise>,
+    /// The files with exercises.
+    pub files: Vec<ExerciseFile>,
     /// Whose twin it is.
     pub owner: Owner,
 }
@@ -53,16 +57,26 @@ pub struct Twin {
 pub enum Owner {
     /// The learner's, in `work`.
     Learner,
-    /// That of [`crate::verify`], whose bodies can be switched.
+    /// That of [`crate::verify`], in `target/course/verify`, whose bodies can be switched.
     Verify,
 }
 
-/// What `start` did.
+impl Owner {
+    /// The name of a lesson's package: `my-lesson05`.
+    pub fn package(self, number: &str) -> String {
+        match self {
+            Owner::Learner => format!("my-lesson{number}"),
+            Owner::Verify => format!("verify-lesson{number}"),
+        }
+    }
+}
+
+/// What `start` did: paths of the learner's files, absolute.
 #[derive(Clone, Debug, Default)]
 pub struct Started {
-    /// The learner's files that were made now, absolute.
+    /// Made now.
     pub made: Vec<PathBuf>,
-    /// The learner's files that were there and were left as they are.
+    /// There before, and left as they are.
     pub kept: Vec<PathBuf>,
 }
 
@@ -70,9 +84,9 @@ impl Twin {
     /// The twin of a lesson that was started.
     ///
     /// # Errors
-    /// [`CourseError::NotStarted`], or a wrong `course.toml`.
+    /// [`CourseError::NotStarted`], or the lesson's sources are wrong.
     pub fn open(course: &Course, number: &str) -> Result<Self, CourseError> {
-        let twin = Self::of(course, number)?;
+        let twin = Self::of(course, number, Owner::Learner)?;
         if !twin.folder.join("src").is_dir() {
             return Err(CourseError::NotStarted {
                 lesson: number.to_owned(),
@@ -86,76 +100,86 @@ impl Twin {
     /// written to. Signatures and tests are noted in the state, so that a later change of the lesson is seen.
     ///
     /// # Errors
-    /// When the lesson's marks or `course.toml` are wrong, or the folder can not be written.
+    /// When the lesson's sources are wrong, or the folder can not be written.
     pub fn start(course: &Course, number: &str) -> Result<(Self, Started), CourseError> {
-        let twin = Self::of(course, number)?;
+        let twin = Self::of(course, number, Owner::Learner)?;
         twin.take_over()?;
         let started = twin.make_files()?;
         twin.refresh(course)?;
-        let notes = twin.notes()?;
         State::update(course, |state| {
             let lesson = state.lessons.entry(number.to_owned()).or_default();
             if lesson.at.is_empty() {
                 lesson.at = clock::now();
             }
-            for (exercise, signature, tests, is_new) in notes {
-                let progress = state.exercise(&exercise);
-                if is_new(&started) || progress.signature.is_none() {
-                    progress.signature = Some(signature);
-                    progress.tests = tests;
-                }
-            }
-        })?;
+            twin.note_lesson(state, &started.made)
+        })??;
         Ok((twin, started))
+    }
+
+    /// The twin that `verify` builds.
+    ///
+    /// # Errors
+    /// When there is no such lesson or its sources are wrong.
+    pub fn for_verify(course: &Course, number: &str) -> Result<Self, CourseError> {
+        Self::of(course, number, Owner::Verify)
+    }
+
+    fn of(course: &Course, number: &str, owner: Owner) -> Result<Self, CourseError> {
+        let root = course.root.clone();
+        let work = match owner {
+            Owner::Learner => root.join("work"),
+            Owner::Verify => root.join("target/course/verify"),
+        };
+        let mut twin = Self {
+            number: number.to_owned(),
+            lesson: lessons::folder(course, number)?,
+            folder: work.join(format!("lesson{number}")),
+            exercises: exercise::all(course, number)?,
+            files: Vec::new(),
+            root,
+            work,
+            owner,
+        };
+        for exercise in twin.exercises.iter().filter(|exercise| exercise.has_code()) {
+            let relative = source::module_file(&twin.lesson.join("src"), &exercise.modules());
+            let relative = relative.map_err(|problem| CourseError::CourseToml {
+                path: format!("{}:{}", twin.shown(&twin.lesson.join("course.toml")), exercise.line),
+                problem: format!("{}: {}: {problem}", exercise.id, exercise.function),
+            })?;
+            match twin.files.iter_mut().find(|file| file.relative == relative) {
+                Some(file) => file.exercises.push(exercise.clone()),
+                None => twin.files.push(ExerciseFile {
+                    tracked: twin.lesson.join("src").join(&relative),
+                    tracked_shown: course.shown(&twin.lesson.join("src").join(&relative)),
+                    learners: twin.folder.join("src").join(&relative),
+                    relative,
+                    exercises: vec![exercise.clone()],
+                }),
+            }
+        }
+        Ok(twin)
     }
 
     /// Generates anew whatever is not the learner's. A file whose text stays the same is not touched, so that nothing is
     /// built again for it.
     ///
     /// # Errors
-    /// As [`Twin::start`].
+    /// When a source of the lesson is wrong, or a file can not be written.
     pub fn refresh(&self, course: &Course) -> Result<(), CourseError> {
         manifest::write(self, &members(course, self)?)?;
         library::write(self)
     }
 
-    /// The twin that `verify` builds, in `target/course/verify`.
+    /// The file of an exercise with code.
     ///
-    /// # Errors
-    /// When there is no such lesson or its `course.toml` is wrong.
-    pub fn for_verify(course: &Course, number: &str) -> Result<Self, CourseError> {
-        let mut twin = Self::of(course, number)?;
-        twin.work = course.root.join("target/course/verify");
-        twin.folder = twin.work.join(format!("lesson{number}"));
-        twin.owner = Owner::Verify;
-        Ok(twin)
-    }
-
-    /// The learner's file of an exercise with code, absolute; it need not exist.
-    ///
-    /// # Errors
-    /// When the lesson has no such module.
-    pub fn file_of(&self, exercise: &Exercise) -> Result<PathBuf, CourseError> {
-        Ok(self.folder.join("src").join(self.relative_file_of(exercise)?))
-    }
-
-    /// The lesson's own file of an exercise with code, absolute.
-    ///
-    /// # Errors
-    /// When the lesson has no such module.
-    pub fn tracked_file_of(&self, exercise: &Exercise) -> Result<PathBuf, CourseError> {
-        Ok(self.lesson.join("src").join(self.relative_file_of(exercise)?))
-    }
-
-    /// `kernels.rs`: the file of an exercise below `src`.
-    ///
-    /// # Errors
-    /// When the lesson has no such module.
-    pub fn relative_file_of(&self, exercise: &Exercise) -> Result<PathBuf, CourseError> {
-        source::module_file(&self.lesson.join("src"), &exercise.modules()).map_err(|problem| CourseError::CourseToml {
-            path: format!("{}:{}", self.shown(&self.lesson.join("course.toml")), exercise.line),
-            problem: format!("{}: {}: {problem}", exercise.id, exercise.function),
-        })
+    /// # Panics
+    /// For an exercise of another lesson, or a question.
+    pub fn file(&self, exercise: &Exercise) -> &ExerciseFile {
+        let is_its = |file: &&ExerciseFile| file.exercises.iter().any(|one| one.id == exercise.id);
+        self.files
+            .iter()
+            .find(is_its)
+            .expect("each exercise with code has a file")
     }
 
     /// The exercises with code, in the order of the story.
@@ -163,42 +187,9 @@ impl Twin {
         self.exercises.iter().filter(|exercise| exercise.has_code())
     }
 
-    /// The exercises that stand in the same file as this one, itself included.
-    ///
-    /// # Errors
-    /// When the lesson has no such module.
-    pub fn neighbours(&self, exercise: &Exercise) -> Result<Vec<&Exercise>, CourseError> {
-        let file = self.relative_file_of(exercise)?;
-        let mut found = Vec::new();
-        for other in self.coded() {
-            if self.relative_file_of(other)? == file {
-                found.push(other);
-            }
-        }
-        Ok(found)
-    }
-
-    /// One exercise of each file with exercises, which stands for the file.
-    ///
-    /// # Errors
-    /// When the lesson lacks a module.
-    pub fn files(&self) -> Result<Vec<(PathBuf, &Exercise)>, CourseError> {
-        let mut found: Vec<(PathBuf, &Exercise)> = Vec::new();
-        for exercise in self.coded() {
-            let file = self.relative_file_of(exercise)?;
-            if !found.iter().any(|(known, _)| *known == file) {
-                found.push((file, exercise));
-            }
-        }
-        Ok(found)
-    }
-
     /// The name of the package: `my-lesson05`.
     pub fn package(&self) -> String {
-        match self.owner {
-            Owner::Learner => format!("my-lesson{}", self.number),
-            Owner::Verify => format!("verify-lesson{}", self.number),
-        }
+        self.owner.package(&self.number)
     }
 
     /// `path` as a reader types it in the root.
@@ -215,36 +206,68 @@ impl Twin {
         source::read(&self.lesson.join("tests/exercises.rs"))
     }
 
+    /// Makes the learner's files that are not there yet; those of `verify` anew.
+    pub(crate) fn make_files(&self) -> Result<Started, CourseError> {
+        // All texts before the first file, so that a wrong mark leaves nothing half made.
+        let text = |file: &ExerciseFile| match self.owner {
+            Owner::Learner => file.shipped(),
+            Owner::Verify => file.unwritten(),
+        };
+        let texts: Vec<String> = self.files.iter().map(text).collect::<Result<_, _>>()?;
+        let mut started = Started::default();
+        for (file, text) in self.files.iter().zip(texts) {
+            if self.owner == Owner::Learner && file.learners.exists() {
+                started.kept.push(file.learners.clone());
+            } else {
+                write(&file.learners, &text)?;
+                started.made.push(file.learners.clone());
+            }
+        }
+        Ok(started)
+    }
+
+    /// Notes the signature and the tests of each exercise: where none are noted yet, and where the learner's file was made now.
+    pub(crate) fn note_lesson(&self, state: &mut State, made: &[PathBuf]) -> Result<(), CourseError> {
+        let tests = self.tests().unwrap_or_default();
+        for file in &self.files {
+            let parsed = source::parse(&file.tracked_text()?, &file.tracked_shown)?;
+            for exercise in &file.exercises {
+                let progress = state.exercise(&exercise.id);
+                let Some(function) = parsed.function(exercise.function_name()) else {
+                    continue;
+                };
+                if progress.signature.is_none() || made.contains(&file.learners) {
+                    progress.signature = Some(function.signature.clone());
+                    progress.tests = group_hash(&tests, &exercise.group);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Moves the learner's files to where the lesson has its exercises now: `src/step.rs` to `src/exercises/step.rs`. A file is moved byte
     /// for byte, after a copy, where nothing stands in its way and exactly one old file has a function of the new one.
     fn take_over(&self) -> Result<(), CourseError> {
-        let source = self.folder.join("src");
-        let files = self.files()?;
-        let is_known = |path: &Path| files.iter().any(|(file, _)| source.join(file) == path);
-        for (file, exercise) in &files {
-            let to = source.join(file);
-            if to.exists() {
-                continue;
-            }
-            let neighbours = self.neighbours(exercise)?;
+        for file in self.files.iter().filter(|file| !file.learners.exists()) {
+            let to = &file.learners;
+            // By the words alone: a file that does not compile is moved too.
             let has_one = |path: &PathBuf| {
-                // As a word: a file that does not compile is moved too.
                 let text = source::read(path).unwrap_or_default();
-                neighbours
+                file.exercises
                     .iter()
-                    .any(|exercise| text.contains(&format!("fn {}", exercise.function_name())))
+                    .any(|one| text.contains(&format!("fn {}", one.function_name())))
             };
-            let mut old = rust_files(&source);
-            old.retain(|path| !is_known(path) && has_one(path));
+            let mut old = rust_files(&self.folder.join("src"));
+            old.retain(|path| !self.files.iter().any(|known| known.learners == *path) && has_one(path));
             if old.iter().any(|path| path.file_name() == to.file_name()) {
                 old.retain(|path| path.file_name() == to.file_name());
             }
             let shown: Vec<String> = old.iter().map(|path| self.shown(path)).collect();
-            let (shown, to_shown) = (shown.join(", "), self.shown(&to));
+            let (shown, to_shown) = (shown.join(", "), self.shown(to));
             let text = match old.as_slice() {
                 [] => continue,
                 [from] => {
-                    let backup = self.move_aside(from, &to)?;
+                    let backup = self.move_aside(from, to)?;
                     format!(
                         "{shown} is now {to_shown}, where the lesson has it; a copy is in {}",
                         self.shown(&backup)
@@ -262,87 +285,26 @@ impl Twin {
 
     /// Moves a file to a place that is free. Returns the folder with the copy.
     fn move_aside(&self, from: &Path, to: &Path) -> Result<PathBuf, CourseError> {
-        const ACTION: &str = "the learner's folder must be writable and the disk not full";
         let backup = free_name(&self.work.join("backup"), &format!("{}-moved", clock::stamp()), "");
         let copy = backup.join(from.strip_prefix(&self.folder).unwrap_or(Path::new("file.rs")));
         for folder in [&copy, to].into_iter().filter_map(|path| path.parent()) {
-            std::fs::create_dir_all(folder).map_err(CourseError::io(folder, ACTION))?;
+            std::fs::create_dir_all(folder).map_err(CourseError::io(folder, WRITABLE))?;
         }
-        std::fs::copy(from, &copy).map_err(CourseError::io(&copy, ACTION))?;
-        std::fs::rename(from, to).map_err(CourseError::io(to, ACTION))?;
+        std::fs::copy(from, &copy).map_err(CourseError::io(&copy, WRITABLE))?;
+        std::fs::rename(from, to).map_err(CourseError::io(to, WRITABLE))?;
         Ok(backup)
-    }
-
-    fn of(course: &Course, number: &str) -> Result<Self, CourseError> {
-        Ok(Self {
-            number: number.to_owned(),
-            root: course.root.clone(),
-            lesson: lessons::folder(course, number)?,
-            work: course.root.join("work"),
-            folder: folder(course, number),
-            exercises: exercise::all(course, number)?,
-            owner: Owner::Learner,
-        })
-    }
-
-    /// The learner's files that are not there yet.
-    pub(crate) fn make_files(&self) -> Result<Started, CourseError> {
-        let mut started = Started::default();
-        // All texts before the first file, so that a wrong mark leaves nothing half made.
-        let mut texts = Vec::new();
-        for (file, exercise) in self.files()? {
-            let text = match self.owner {
-                Owner::Learner => source::shipped_file(self, exercise)?,
-                Owner::Verify => source::unwritten_file(self, exercise)?,
-            };
-            texts.push((self.folder.join("src").join(file), text));
-        }
-        for (path, text) in texts {
-            if self.owner == Owner::Learner && path.exists() {
-                started.kept.push(path);
-            } else {
-                write(&path, &text)?;
-                started.made.push(path);
-            }
-        }
-        Ok(started)
-    }
-
-    /// What `start` notes of each exercise: signature, hash of its tests, and whether its file was made now.
-    pub(crate) fn notes(&self) -> Result<Vec<Note>, CourseError> {
-        let tests = self.tests().unwrap_or_default();
-        let mut notes: Vec<Note> = Vec::new();
-        for exercise in self.coded() {
-            let path = self.tracked_file_of(exercise)?;
-            let parsed = source::parse(&source::read(&path)?, &self.shown(&path))?;
-            let Some(function) = parsed.function(exercise.function_name()) else {
-                continue;
-            };
-            let file = self.file_of(exercise)?;
-            notes.push((
-                exercise.id.clone(),
-                function.signature.clone(),
-                group_hash(&tests, &exercise.group),
-                Box::new(move |started: &Started| started.made.contains(&file)),
-            ));
-        }
-        Ok(notes)
     }
 }
 
-pub(crate) type Note = (String, String, Option<String>, Box<dyn Fn(&Started) -> bool>);
-
-/// All Rust files below a folder, but the generated `lib.rs`.
+/// All Rust files below a folder, but generated ones.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
+        let is_generated = path.ends_with("src/lib.rs") || path.ends_with("mod.rs");
         if path.is_dir() {
             found.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|end| end == "rs")
-            && !path.ends_with("src/lib.rs")
-            && !path.ends_with("mod.rs")
-        {
+        } else if path.extension().is_some_and(|end| end == "rs") && !is_generated {
             found.push(path);
         }
     }
@@ -352,8 +314,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 
 /// Hash of the code of a group of tests; `None` when there is no such group.
 pub fn group_hash(tests: &str, group: &str) -> Option<String> {
-    let code = functions::module_code(tests, group)?;
-    Some(source::hash(&code))
+    functions::module_code(tests, group).map(|code| source::hash(&code))
 }
 
 /// `work/lesson05`.
@@ -363,17 +324,13 @@ pub fn folder(course: &Course, number: &str) -> PathBuf {
 
 /// The lessons whose twins stand beside this one, itself included.
 fn members(course: &Course, twin: &Twin) -> Result<Vec<String>, CourseError> {
-    let mut found = Vec::new();
-    for folder in lessons::folders(course)? {
-        let Some(number) = lessons::number_of(&folder) else {
-            continue;
-        };
-        let is_there = twin.work.join(format!("lesson{number}")).join("src").is_dir();
-        if number == twin.number || is_there {
-            found.push(number);
-        }
-    }
-    Ok(found)
+    let mut numbers: Vec<String> = lessons::folders(course)?
+        .iter()
+        .filter_map(|path| lessons::number_of(path))
+        .collect();
+    let is_there = |number: &String| twin.work.join(format!("lesson{number}/src")).is_dir();
+    numbers.retain(|number| *number == twin.number || is_there(number));
+    Ok(numbers)
 }
 
 /// Writes a file with its folders, whole or not at all, unless it has this text already.
@@ -381,19 +338,18 @@ fn members(course: &Course, twin: &Twin) -> Result<Vec<String>, CourseError> {
 /// # Errors
 /// When it can not be written.
 pub fn write(path: &Path, text: &str) -> Result<(), CourseError> {
-    const ACTION: &str = "the folder must be writable and the disk not full";
     if std::fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
         return Ok(());
     }
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(CourseError::io(folder, ACTION))?;
+        std::fs::create_dir_all(folder).map_err(CourseError::io(folder, WRITABLE))?;
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let unfinished = path.with_file_name(name);
     std::fs::write(&unfinished, text)
         .and_then(|()| std::fs::rename(&unfinished, path))
-        .map_err(CourseError::io(path, ACTION))
+        .map_err(CourseError::io(path, WRITABLE))
 }
 
 /// `to` as seen from the folder `from`, with `/` on every system. Absolute where `..` would not lead there: when the twin's folder is a

@@ -8,7 +8,6 @@ use crate::check::groups::Ran;
 use crate::check::{groups, words};
 use crate::error::CourseError;
 use crate::exercise::{Exercise, Fault, Kind};
-use crate::source;
 use crate::twin::Twin;
 
 /// How long one test of the reference may take.
@@ -94,7 +93,7 @@ impl Trial<'_> {
 
     /// The fault of each wrong idea is named as that idea, and no other fault as any.
     fn faults(&self, exercise: &Exercise, outcome: &mut Outcome) -> Result<(), CourseError> {
-        let reference = source::marked(self.twin, exercise)?.right;
+        let reference = self.twin.file(exercise).marked(exercise)?.right;
         for (index, idea) in exercise
             .ideas
             .iter()

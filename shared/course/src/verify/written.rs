@@ -176,10 +176,10 @@ fn question(exercise: &Exercise, tests: &str, missing: &mut Vec<String>) {
 
 /// A function whose body can be exchanged: `pub`, not `const`, its result no `impl Trait`, nothing behind the closing anchor.
 fn signature(twin: &Twin, exercise: &Exercise) -> Result<(), CourseError> {
-    let path = twin.tracked_file_of(exercise)?;
-    let (text, shown) = (source::read(&path)?, twin.shown(&path));
-    let marked = source::marked(twin, exercise)?;
-    let parsed = source::parse(&text, &shown)?;
+    let file = twin.file(exercise);
+    let (text, shown) = (file.tracked_text()?, &file.tracked_shown);
+    let marked = file.marked(exercise)?;
+    let parsed = source::parse(&text, shown)?;
     let wrong = |problem: String| CourseError::Marks {
         path: format!("{shown}:{}", marked.first_line),
         problem,

@@ -307,7 +307,7 @@ proptest::proptest! {
         let tree = SHARED.with(|tree| tree.course.clone());
         let exercise = exercise::find(&tree, "05.1").unwrap();
         let twin = course::twin::Twin::open(&tree, "05").unwrap();
-        let shipped = course::source::shipped_file(&twin, &exercise).unwrap();
+        let shipped = twin.file(&exercise).shipped().unwrap();
         let ends = |text: &str| if carriage { text.replace('\n', "\r\n") } else { text.to_owned() };
         let start = if mark { "\u{feff}" } else { "" }.to_owned() + &ends(&before);
         let learner = start.clone() + &ends(&format!("pub fn rms_norm(x: &[f32], out: &mut [f32]) {{ {body} }}")) + &ends(&after);
