@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::error::CourseError;
+
 /// The workspace and the programs that commands run. Tests put a small tree and stand-ins here.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -116,19 +118,53 @@ impl Program {
 
 /// A command as typed, for messages. Arguments with blanks are quoted.
 pub fn shown(command: &Command) -> String {
-    let words = std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| word.to_string_lossy());
-    words
-        .map(|word| {
-            if word.contains(' ') {
-                format!("\"{word}\"")
-            } else {
-                word.into_owned()
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| match word.to_string_lossy() {
+        word if word.contains(' ') => format!("\"{word}\""),
+        word => word.into_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command and gives what it printed; `missing` is the error when the program can not be started.
+///
+/// # Errors
+/// `missing`, or the last words of a program that failed.
+pub fn output(
+    command: &mut Command,
+    missing: impl FnOnce(std::io::Error) -> CourseError,
+) -> Result<String, CourseError> {
+    let ran = command.stdin(Stdio::null()).output().map_err(missing)?;
+    if ran.status.success() {
+        return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+    }
+    Err(CourseError::Lesson {
+        command: shown(command),
+        status: status_text(ran.status),
+        said: last_words(&String::from_utf8_lossy(&ran.stderr), 4),
+    })
+}
+
+/// All files below a folder, in order.
+///
+/// # Errors
+/// When it can not be read.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, CourseError> {
+    let mut found = Vec::new();
+    for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry.map_err(|error| CourseError::io(folder, "check its permissions")(error.into()))?;
+        if entry.file_type().is_file() {
+            found.push(entry.into_path());
+        }
+    }
+    Ok(found)
+}
+
+/// Bytes of a file, or of all files below a folder; what can not be read counts nothing.
+pub fn size_of(path: &Path) -> u64 {
+    let entries = walkdir::WalkDir::new(path).into_iter().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    files.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
 }
 
 /// An exit status in a word or two.
@@ -147,31 +183,9 @@ pub fn last_words(said: &str, count: usize) -> String {
     }
 }
 
-/// Bytes in words: `12 B`, `3.4 KiB`, `92.9 MiB`, `5.6 GiB`.
-pub fn bytes_text(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "KiB", "MiB", "GiB"] {
-        if value < 1024.0 || unit == "GiB" {
-            return if unit == "B" || value >= 100.0 {
-                format!("{value:.0} {unit}")
-            } else {
-                format!("{value:.1} {unit}")
-            };
-        }
-        value /= 1024.0;
-    }
-    unreachable!("the loop ends at GiB")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_read_well_at_every_size() {
-        let texts = [0, 1023, 1024, 92_871_040, 135 << 30].map(bytes_text);
-        assert_eq!(texts, ["0 B", "1023 B", "1.0 KiB", "88.6 MiB", "135 GiB"]);
-    }
 
     #[test]
     fn last_words_are_one_line() {

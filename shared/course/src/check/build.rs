@@ -148,7 +148,7 @@ pub fn build_all(course: &Course, twins: &[Twin], only_stubs: bool) -> Result<Ve
     }
 }
 
-/// Builds the tests of every package of a workspace, as far as they compile: the programs by name, and what the compiler refuses.
+/// Builds the tests of a workspace's default packages, as far as they compile: the programs by name, and what the compiler refuses.
 ///
 /// # Errors
 /// When cargo is missing, was stopped, or fails for another reason than the code.
@@ -159,7 +159,6 @@ pub fn build_tests(course: &Course, workspace: &Path) -> Result<BuiltTests, Cour
         "build",
         "--profile",
         "test",
-        "--workspace",
         "--tests",
         "--keep-going",
     ]);

@@ -7,8 +7,8 @@
 //! file = "src/forward.rs"                         # in the lesson's folder
 //! find = "position + 1"                           # stands exactly once in that file
 //! replace = "position + 2"
-//! test = "parity"                                 # tests/parity.rs; "lib" for the tests inside src
-//! filter = "any_split"                            # part of the names of the tests that may catch it; all of them without it
+//! test = "suite"                                  # tests/suite.rs or tests/suite/main.rs; "lib" for the tests inside src
+//! filter = "parity::any_split"                    # part of the names of the tests that may catch it; all of them without it
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct Fault {
     pub file: PathBuf,
     /// Text that stands exactly once in the file.
     pub find: String,
-    /// What is put in its place.
+    /// The text that takes its place.
     pub replace: String,
     /// The test program that should catch it: a file of `tests/`, or `lib`.
     pub test: String,
@@ -101,7 +101,7 @@ impl Plan {
         for (index, fault) in self.faults.iter().enumerate() {
             let id = &fault.id;
             let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            if id.is_empty() || id == "none" || !id.chars().all(is_plain) {
+            if id.is_empty() || !id.chars().all(is_plain) {
                 return Err(format!("{id:?}: expected an id of small letters, digits and dashes"));
             }
             if self.faults[..index].iter().any(|other| other.id == *id) {
@@ -125,23 +125,19 @@ impl Plan {
         if test == "lib" {
             return Some("src/lib.rs".into());
         }
-        let tests = Path::new("tests");
-        let names = [format!("{test}.rs"), format!("{test}/main.rs")];
-        let mut files = names.iter().map(|name| tests.join(name));
-        files.find(|file| self.lesson.join(file).is_file())
+        let files = [format!("tests/{test}.rs"), format!("tests/{test}/main.rs")].map(PathBuf::from);
+        files.into_iter().find(|file| self.lesson.join(file).is_file())
     }
 
-    /// The text of the fault's file with the fault in it.
+    /// The text of the fault's file.
     ///
     /// # Errors
     /// When the text to find does not stand there exactly once.
-    pub fn planted(&self, fault: &Fault) -> Result<String, String> {
+    pub fn source(&self, fault: &Fault) -> Result<String, String> {
         let file = fault.file.display();
-        let text = std::fs::read_to_string(self.lesson.join(&fault.file))
-            .map_err(|error| format!("{file}: {error}"))?
-            .replace("\r\n", "\n");
+        let text = source::read(&self.lesson.join(&fault.file)).map_err(|error| error.to_string())?;
         match text.matches(&fault.find).count() {
-            1 => Ok(text.replacen(&fault.find, &fault.replace, 1)),
+            1 => Ok(text),
             0 => Err(format!("{file} has changed: the text to find is not in it")),
             n => Err(format!("{file}: the text to find stands there {n} times")),
         }
@@ -160,8 +156,7 @@ impl Plan {
     /// What the lesson's page lacks, in a sentence.
     pub fn untold(&self) -> Option<String> {
         let page = std::fs::read_to_string(self.lesson.join("README.md")).unwrap_or_default();
-        let is_untold = |fault: &&Fault| !page.contains(&self.row(fault));
-        let untold = self.faults.iter().filter(is_untold);
+        let untold = self.faults.iter().filter(|fault| !page.contains(&self.row(fault)));
         let ids: Vec<&str> = untold.map(|fault| fault.id.as_str()).collect();
         (!ids.is_empty()).then(|| {
             format!(
@@ -175,4 +170,61 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn plan(text: &str) -> (tempfile::TempDir, Plan) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.rs"), text).unwrap();
+        let fault =
+            "id = 'one'\nwhat = 'one too many'\nfile = 'a.rs'\nfind = 'a + 1'\nreplace = 'a + 2'\ntest = 'lib'\n";
+        let plan = Plan {
+            number: "05".into(),
+            lesson: folder.path().to_owned(),
+            shown: "lessons/05-x".into(),
+            faults: vec![toml::from_str(fault).unwrap()],
+        };
+        (folder, plan)
+    }
+
+    #[test]
+    fn a_text_that_is_gone_or_stands_twice_is_told() {
+        let source = |text: &str| {
+            let (_folder, plan) = plan(text);
+            plan.source(&plan.faults[0])
+        };
+        assert_eq!(source("let b = a + 1;\n").unwrap(), "let b = a + 1;\n");
+        let gone = "a.rs has changed: the text to find is not in it";
+        assert_eq!(source("let b = a;\n").unwrap_err(), gone);
+        let twice = "a.rs: the text to find stands there 2 times";
+        assert_eq!(source("a + 1; a + 1\n").unwrap_err(), twice);
+    }
+
+    #[test]
+    fn a_list_that_says_too_little_is_refused() {
+        let (_folder, plan) = plan("");
+        let refused = |change: &dyn Fn(&mut Fault)| {
+            let mut plan = plan.clone();
+            change(&mut plan.faults[0]);
+            plan.check().unwrap_err()
+        };
+        assert!(plan.check().is_ok());
+        assert!(refused(&|fault| fault.id = "One".into()).contains("small letters"));
+        assert!(refused(&|fault| fault.what = " ".into()).contains("`what`"));
+        assert!(refused(&|fault| fault.replace = "a + 1".into()).contains("`replace`"));
+        assert!(refused(&|fault| fault.test = "no".into()).contains("found none"));
+        let mut twice = plan.clone();
+        twice.faults.push(plan.faults[0].clone());
+        assert_eq!(twice.check().unwrap_err(), "one: the id stands twice");
+    }
+
+    #[test]
+    fn the_page_of_the_lesson_has_a_row_for_each_fault() {
+        let (folder, plan) = plan("");
+        assert!(plan.untold().unwrap().contains("lacks one"));
+        let row = plan.row(&plan.faults[0]);
+        assert_eq!(row, "| one too many | `a.rs` | `lib` |");
+        std::fs::write(folder.path().join("README.md"), format!("# X\n{row}\n")).unwrap();
+        assert_eq!(plan.untold(), None);
+    }
+}

@@ -24,7 +24,11 @@ pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
     let root = read(&twin.root.join("Cargo.toml"), twin)?;
     let package = read(&twin.lesson.join("Cargo.toml"), twin)?;
     // The folder that the lessons seem to lie in.
-    let base = if has_links(twin) { &twin.work } else { &twin.root };
+    let base = if has_links(&twin.root, &twin.work) {
+        &twin.work
+    } else {
+        &twin.root
+    };
     let work = workspace(twin, root, members, base);
     write_table(&twin.work.join("Cargo.toml"), &work)?;
     write_table(&twin.folder.join("Cargo.toml"), &self::package(twin, package, base))?;
@@ -45,11 +49,11 @@ pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
     Ok(())
 }
 
-/// Makes `lessons` and `shared` links to those of the root. Returns whether both stand.
-fn has_links(twin: &Twin) -> bool {
+/// Makes `lessons` and `shared` in the workspace `work` links to those of the root. Returns whether both stand.
+pub(crate) fn has_links(root: &Path, work: &Path) -> bool {
     ["lessons", "shared"].into_iter().all(|name| {
-        let (link, to) = (twin.work.join(name), twin.root.join(name));
-        let relative = path_from(&twin.work, &to, &twin.root);
+        let (link, to) = (work.join(name), root.join(name));
+        let relative = path_from(work, &to, root);
         if !to.is_dir() {
             return true;
         }
@@ -58,7 +62,7 @@ fn has_links(twin: &Twin) -> bool {
             let _ = std::fs::remove_file(&link);
         }
         if std::fs::symlink_metadata(&link).is_err() {
-            let made = std::fs::create_dir_all(&twin.work);
+            let made = std::fs::create_dir_all(work);
             #[cfg(unix)]
             let made = made.and_then(|()| std::os::unix::fs::symlink(&relative, &link));
             #[cfg(windows)]

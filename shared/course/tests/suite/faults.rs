@@ -1,7 +1,7 @@
 //! Planted faults on a lesson of a few lines, built by real cargo: every verdict that a fault can get.
 
 use course::faults::plan::Plan;
-use course::faults::{self, Found, Outcome, Verdict};
+use course::faults::{self, Found, Outcome};
 use course::page::Page;
 
 use crate::tiny;
@@ -53,13 +53,8 @@ fn a_fault_that_its_test_sees_is_caught() {
     let tree = tree(&[fault("first-left-out", SUMMED, "squares_are")]);
     let outcome = faults::faults(&tree.course, &[]).unwrap();
     assert!(outcome.is_good(), "{outcome:?}");
-    assert_eq!(
-        one(&outcome, "first-left-out").verdict,
-        Verdict::Caught {
-            by: vec!["parity: squares_are_summed".into()],
-            message: "squares of 1 and 2".into(),
-        }
-    );
+    let told = &one(&outcome, "first-left-out").told;
+    assert_eq!(told, "parity: squares_are_summed: squares of 1 and 2");
     let page = faults::render(&outcome, &Page::plain());
     narrow(&page);
     assert!(page.contains("Caught: 1 of 1"), "{page}");
@@ -68,7 +63,7 @@ fn a_fault_that_its_test_sees_is_caught() {
     assert_eq!(source, tiny::SUMS);
 }
 
-/// Everything that can be wrong with a list of faults, in one build.
+/// Everything that can be wrong with a list of faults. One that does not compile has the others built alone.
 #[test]
 fn a_fault_that_is_not_caught_or_not_tried_is_told() {
     let all = [
@@ -80,29 +75,38 @@ fn a_fault_that_is_not_caught_or_not_tried_is_told() {
     ];
     let tree = tree(&all);
     let page = std::fs::read_to_string(tree.path("lessons/05-tiny/README.md")).unwrap();
-    tree.write(
-        "lessons/05-tiny/README.md",
-        page.replace("what no-test is", "something else"),
-    );
+    let page = page.replace("what no-test is", "something else");
+    tree.write("lessons/05-tiny/README.md", page);
     let outcome = faults::faults(&tree.course, &["05".to_owned()]).unwrap();
-    assert!(!outcome.is_good());
-    assert_eq!(one(&outcome, "unseen").verdict, Verdict::NotCaught);
-    let untried = |id: &str, expected: &str| {
+    for (id, expected) in [
+        ("unseen", "parity: passes"),
+        ("gone", "has changed: the text to find is not in it"),
+        ("no-rust", "it does not compile: "),
+        ("no-test", "no test of parity has \"no_such_test\""),
+        ("fails-anyway", "fails without a fault: a_wrong_test: it is 9"),
+    ] {
         let found = one(&outcome, id);
-        let Verdict::Untried { problem } = &found.verdict else {
-            panic!("{found:?}")
-        };
-        assert!(problem.contains(expected), "{id}: {problem}");
-    };
-    untried("gone", "has changed: the text to find is not in it");
-    untried("no-rust", "it does not compile: ");
-    untried("no-test", "no test of parity has \"no_such_test\"");
-    untried("fails-anyway", "a_wrong_test fails without a fault: it is 9");
+        assert!(!found.caught && found.told.contains(expected), "{found:?}");
+    }
     assert_eq!(outcome.problems.len(), 1);
     assert!(outcome.problems[0].contains("lacks no-test"), "{outcome:?}");
     let page = faults::render(&outcome, &Page::plain());
     narrow(&page);
     assert!(page.contains("Caught: 0 of 5"), "{page}");
+}
+
+/// A fault in a constant can have no switch, and is built alone beside one that has.
+#[test]
+fn a_fault_outside_of_a_function_is_caught_too() {
+    let constant = fault("constant", ("EXTRA: bool = true", "EXTRA: bool = false"), "squares_are");
+    let tree = tree(&[
+        fault("first-left-out", SUMMED, "squares_are"),
+        constant.replace("sums.rs", "lib.rs"),
+    ]);
+    let outcome = faults::faults(&tree.course, &[]).unwrap();
+    assert!(outcome.is_good(), "{outcome:?}");
+    let told = &one(&outcome, "constant").told;
+    assert_eq!(told, "parity: squares_are_summed: assertion failed: tiny::EXTRA");
 }
 
 #[test]
