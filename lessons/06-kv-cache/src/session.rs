@@ -27,7 +27,7 @@ pub fn cache_for(model: &Model, prompt_tokens: usize, max_new_tokens: usize) -> 
     ContiguousCache::new(&model.config.llama, positions.saturating_sub(1).max(1))
 }
 
-/// Continues `prompt` greedily, computing each token once. Supersedes [`Model::generate`]: the same tokens, the same reasons to end.
+/// Continues `prompt` greedily, computing each token once. Supersedes [`generation::model::Model::generate`]: the same tokens, the same reasons to end.
 ///
 /// What the cache held is forgotten first. A cache with less room than the text needs ends it as a full context does: with
 /// `FinishReason::Context`, one token after the last position was written.

@@ -105,21 +105,28 @@ pub fn laid_out(text: &str, indent: usize) -> String {
 
 /// A line from column `at` on behind `label`, broken wherever the terminal ends.
 pub fn hard(line: &str, at: usize, label: &str) -> String {
-    let room = term::WIDTH - at;
-    let mut out = String::new();
-    let mut part = String::new();
     let mut label = label.to_owned();
+    let mut out = String::new();
+    for piece in pieces(line, term::WIDTH - at) {
+        out += (label + &piece).trim_end();
+        out += "\n";
+        label = " ".repeat(at);
+    }
+    out
+}
+
+/// A line cut after every `room` columns; at least one piece.
+pub fn pieces(line: &str, room: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
     for character in line.chars() {
-        let next = format!("{part}{character}");
-        if term::width(&next) > room {
-            out += &format!("{label}{part}\n");
-            label = " ".repeat(at);
-            part = character.to_string();
+        let piece = pieces.last_mut().expect("there is one");
+        if term::width(piece) + term::width(character.encode_utf8(&mut [0; 4])) > room {
+            pieces.push(character.to_string());
         } else {
-            part = next;
+            piece.push(character);
         }
     }
-    out + format!("{label}{part}").trim_end() + "\n"
+    pieces
 }
 
 #[cfg(test)]

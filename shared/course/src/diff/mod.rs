@@ -1,10 +1,7 @@
 //! `cargo course diff NN.k`: the learner's body beside the reference's; `diff NN`: what a lesson takes the place of, old and new.
 
-mod items;
 mod layout;
 mod lesson;
-mod libraries;
-mod superseded;
 
 use lab::term::Tone;
 
@@ -53,8 +50,9 @@ pub fn show(course: &Course, asked: &str, give_up: bool, page: &Page) -> Result<
         out += &page.paint(tone, &line);
     }
     out += "\n";
-    let (yours, reference) = (yours.trim_matches('\n'), reference.trim_matches('\n'));
-    Ok(out + &layout::compared(yours, reference, page))
+    let [yours, reference] = [yours, reference].map(|body| format!("{}\n", body.trim_matches('\n')));
+    let all = yours.len() + reference.len();
+    Ok(out + &layout::compared(&yours, &reference, all, lab::term::WIDTH, page))
 }
 
 /// The whole body of the reference, what is given in front of the mark included, without marks.

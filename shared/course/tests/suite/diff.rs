@@ -14,11 +14,10 @@ const OLD: &str = "//! The loop.\n\nuse std::fmt;\n\n/// Every token anew.\npub 
 
 const NEW: &str = "//! The cached loop.\n\n/// Each token once. Supersedes [`generation::naive::tokens`]: fewer rows.\npub fn tokens(n: u32) -> u32 {\n    let kept = 0;\n    // ANCHOR: ex_06_1\n    n + kept\n    // ANCHOR_END: ex_06_1\n}\n";
 
-/// A module that supersedes a module, and a method that is named by a type shown at the root.
-const MODEL: &str =
-    "//! Supersedes [`Kernels::run`].\n\nuse generation::Kernels;\n\n/// Runs.\npub fn run() -> u8 {\n    2\n}\n";
+/// A module that supersedes the module of a method.
+const MODEL: &str = "//! Supersedes [`generation::model::Kernels::run`].\n\nuse generation::Kernels;\n\n/// Runs.\npub fn run() -> u8 {\n    2\n}\n";
 
-const SIX: &str = "lesson = \"06\"\ntitle = \"Cache\"\n\n[[exercises]]\nid = \"06.1\"\ntitle = \"Once\"\nfunction = \"cached::tokens\"\ngroup = \"ex_06_1_once\"\n";
+const SIX: &str = "lesson = \"06\"\nlib = \"cache\"\ntitle = \"Cache\"\n\n[[exercises]]\nid = \"06.1\"\ntitle = \"Once\"\nfunction = \"cached::tokens\"\ngroup = \"ex_06_1_once\"\n";
 
 fn two_lessons() -> Tree {
     let tree = workbook();
@@ -67,7 +66,7 @@ fn a_lesson_is_compared_with_what_it_replaces_and_tells_no_answer() {
 }
 
 #[test]
-fn whoever_gives_up_sees_all_of_it() {
+fn after_a_give_up_all_of_it_is_shown() {
     let tree = two_lessons();
     let shown = diff::show(&tree.course, "06", true, &PAGE).unwrap();
     contains(&shown, &["+ n + kept"]);
