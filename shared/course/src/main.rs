@@ -66,10 +66,16 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
         Command::Diff { exercise, give_up } => say(diff::show(course, &exercise, give_up, page)?),
         Command::Skip { exercise, undo } => say(skip::skip(course, &exercise, undo, page)?),
         Command::Reset { what } => say(reset::reset(course, &what, page)?),
-        Command::Report { folders, json } => {
-            let learners = report::collect(course, &folders)?;
-            let value = serde_json::json!({ "schema": 1, "learners": learners });
-            show(json, &value, || report::csv(&learners));
+        Command::Report {
+            folders,
+            lesson,
+            sums,
+            json,
+        } => {
+            let lesson = lesson.map(|asked| lessons::find(course, &asked)).transpose()?;
+            let learners = report::collect(course, &folders, lesson.as_deref())?;
+            let value = serde_json::json!({ "schema": 2, "learners": learners });
+            show(json, &value, || report::csv(&learners, sums));
             status(true)
         }
         Command::Pack { out, folder } => make_pack(course, out, folder, page),

@@ -154,13 +154,19 @@ pub enum Command {
 
     /// How a class stands: CSV, one line a learner and exercise
     #[command(
-        after_help = "Each DIR is one learner's repository or its work folder. One whose state is\nmissing or damaged has a line that says so. Nothing is written.\n\nExamples:\n  cargo course report class/*            to a spreadsheet\n  cargo course report class/* --json"
+        after_help = "Each DIR is one learner's repository or its work folder. One whose state is\nmissing or damaged has a line that says so. Nothing is written.\n\nExamples:\n  cargo course report class/*                     to a spreadsheet\n  cargo course report class/* --lesson 05 --sums\n  cargo course report class/* --json"
     )]
     Report {
         /// The learners' folders
         #[arg(required = true, value_name = "DIR")]
         folders: Vec<PathBuf>,
-        /// Print JSON
+        /// Only this lesson: `5`, `05` or `lesson05`
+        #[arg(long, value_name = "NN")]
+        lesson: Option<String>,
+        /// One line for each learner and lesson, with counts
+        #[arg(long, conflicts_with = "json")]
+        sums: bool,
+        /// Print JSON, with the counts
         #[arg(long)]
         json: bool,
     },
