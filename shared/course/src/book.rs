@@ -1,8 +1,8 @@
 //! `cargo course book`: builds the book and, when asked, opens it.
 //!
 //! mdBook is a large tree, so the work is done by a program of its own workspace, `book/builder`; this only calls it. The
-//! first call compiles that program, which takes a minute or two; then a book takes seconds. No network is needed once the
-//! crates are there.
+//! first call compiles that program, four minutes of processor time; then a book takes seconds. No network is needed once
+//! the crates are there.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
@@ -23,7 +23,13 @@ pub fn first_page(course: &Course) -> PathBuf {
 pub fn run(course: &Course, open: bool) -> Result<ExitStatus, CourseError> {
     let program = course.root.join("target/builder/debug/book-builder");
     if !program.exists() && !program.with_extension("exe").exists() {
-        eprintln!("building the book's own program first, which takes a minute or two once");
+        // 4 minutes of processor time, of which the last crates leave most cores idle.
+        let minutes = if lab::args::available_threads() >= 4 {
+            "1 to 2"
+        } else {
+            "2 to 4"
+        };
+        eprintln!("building the book's own program first: once, about {minutes} minutes");
     }
     let status = builder(course).status().map_err(|error| no_cargo(course, error))?;
     if status.success() && open {

@@ -1,6 +1,9 @@
 //! `cargo course claims`: every claim, what was claimed, what was measured, and the verdict.
 
-use lab::record::{ClaimRecord, Measured, Verdict};
+use std::collections::BTreeSet;
+
+use lab::number;
+use lab::record::{Measured, Verdict};
 use lab::term::Tone;
 use serde::Serialize;
 
@@ -42,29 +45,18 @@ pub fn collect(course: &Course, origin: Origin) -> Result<Vec<Row>, CourseError>
         let lesson = lessons::number_of(&folder).unwrap_or_default();
         for document in results::documents(course, &folder, origin)? {
             for claim in document.claims {
-                let ClaimRecord {
-                    id,
-                    claimed,
-                    measured,
-                    verdict,
-                    note,
-                    ..
-                } = claim;
-                let (model, cpu) = (document.model.clone(), document.machine.cpu.clone());
                 let row = Row {
-                    id,
+                    id: claim.id,
                     lesson: lesson.clone(),
-                    claimed,
-                    measured,
-                    verdict,
-                    note,
-                    model,
-                    cpu,
+                    claimed: claim.claimed,
+                    measured: claim.measured,
+                    verdict: claim.verdict,
+                    note: claim.note,
+                    model: document.model.clone(),
+                    cpu: document.machine.cpu.clone(),
                 };
-                match rows
-                    .iter_mut()
-                    .find(|known| known.id == row.id && known.lesson == row.lesson)
-                {
+                let is_same = |known: &&mut Row| known.id == row.id && known.lesson == row.lesson;
+                match rows.iter_mut().find(is_same) {
                     Some(known) => *known = row,
                     None => rows.push(row),
                 }
@@ -111,24 +103,22 @@ pub fn render(rows: &[Row], origin: Origin, page: &Page) -> String {
 
 fn summary(rows: &[Row], origin: Origin) -> String {
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let mut machines: Vec<&str> = rows
+    let machines: BTreeSet<&str> = rows
         .iter()
         .map(|row| row.cpu.as_str())
         .filter(|cpu| !cpu.is_empty())
         .collect();
-    machines.sort_unstable();
-    machines.dedup();
-    let on = if machines.is_empty() {
-        String::new()
-    } else {
-        format!(" Measured on: {}.", machines.join("; "))
+    let machines: Vec<&str> = machines.into_iter().collect();
+    let on = match machines.is_empty() {
+        true => String::new(),
+        false => format!(" Measured on: {}.", machines.join("; ")),
     };
-    let whose = match origin {
+    let more = match origin {
         Origin::Recorded => "\nYour own, once you have run lessons: cargo course claims --latest",
         Origin::Latest => "",
     };
     format!(
-        "{} claims: holds {}, partly {}, not here {}, not measured {}.{on}{whose}",
+        "{} claims: holds {}, partly {}, not here {}, not measured {}.{on}{more}",
         rows.len(),
         count(Verdict::Holds),
         count(Verdict::Partly),
@@ -148,51 +138,8 @@ fn verdict_word(verdict: Verdict) -> (&'static str, Tone) {
 
 /// Three significant digits and the unit; a dash where nothing was measured.
 fn measured_text(measured: &Measured) -> String {
-    let Some(value) = measured.value else {
-        return "-".to_owned();
-    };
-    let number = if value == value.trunc() && value.abs() < 1e6 {
-        format!("{value:.0}")
-    } else if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
-        let decimals = (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
-        format!("{value:.decimals$}")
-    } else {
-        format!("{value:.2e}")
-    };
-    format!("{number} {}", measured.unit).trim_end().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_keep_three_digits() {
-        let text = |value: f64| {
-            measured_text(&Measured {
-                value: Some(value),
-                unit: "x".into(),
-            })
-        };
-        let shown = [2.0, 2.1234, 21.234, 0.012345, 131_071.0, 1.5e9, 3.2e-7].map(text);
-        assert_eq!(
-            shown,
-            [
-                "2 x",
-                "2.12 x",
-                "21.2 x",
-                "0.0123 x",
-                "131071 x",
-                "1.50e9 x",
-                "3.20e-7 x"
-            ]
-        );
-        assert_eq!(
-            measured_text(&Measured {
-                value: None,
-                unit: "x".into()
-            }),
-            "-"
-        );
-    }
+    let text = |value| format!("{} {}", number::short(value), measured.unit);
+    measured
+        .value
+        .map_or("-".to_owned(), |value| text(value).trim_end().to_owned())
 }

@@ -8,24 +8,34 @@ use crate::error::CourseError;
 use crate::tools::Course;
 
 /// One lesson's `course.toml`. Keys that this program does not know are left alone.
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Lesson {
     /// Two digits: `05`.
+    #[serde(skip_deserializing)]
     pub number: String,
     /// The folder's name: `05-generation`.
+    #[serde(skip_deserializing)]
     pub folder: String,
     /// Name of the library.
+    #[serde(default)]
     pub lib: String,
     /// Title.
     pub title: String,
     /// The question that the lesson answers; may be empty.
+    #[serde(default)]
     pub question: String,
     /// Which of the five layers it belongs to.
+    #[serde(default)]
     pub layer: String,
     /// Minutes by kind.
+    #[serde(default)]
     pub minutes: Minutes,
     /// Ids of the claims that it measures.
+    #[serde(default)]
     pub claims: Vec<String>,
+    /// The number as the file gives it: `5`, `"5"` or `"05"`.
+    #[serde(default, rename = "lesson", skip_serializing)]
+    stated: Option<toml::Value>,
 }
 
 /// Minutes that a reader should set aside.
@@ -47,31 +57,6 @@ impl Minutes {
     pub fn main_part(self) -> u32 {
         self.read + self.run + self.core
     }
-}
-
-/// The file as it is written.
-#[derive(Deserialize)]
-struct File {
-    lesson: Option<Number>,
-    #[serde(default)]
-    lib: String,
-    title: String,
-    #[serde(default)]
-    question: String,
-    #[serde(default)]
-    layer: String,
-    #[serde(default)]
-    minutes: Minutes,
-    #[serde(default)]
-    claims: Vec<String>,
-}
-
-/// `5`, `"5"` and `"05"` are the same lesson.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Number {
-    Integer(u32),
-    Text(String),
 }
 
 /// All lessons, in order; a lesson whose file is missing or wrong stands in the list as its error.
@@ -112,15 +97,8 @@ pub fn number_of(folder: &Path) -> Option<String> {
 /// When there is no such lesson.
 pub fn find(course: &Course, asked: &str) -> Result<String, CourseError> {
     let digits = asked.strip_prefix("lesson").unwrap_or(asked);
-    let known: Vec<String> = folders(course)?.iter().filter_map(|folder| number_of(folder)).collect();
     let number = format!("{digits:0>2}");
-    if known.contains(&number) {
-        return Ok(number);
-    }
-    Err(CourseError::NoLesson {
-        asked: asked.to_owned(),
-        known: known.join(", "),
-    })
+    folder_of(course, &number, asked).map(|_| number)
 }
 
 /// One lesson, by its two digits.
@@ -136,12 +114,19 @@ pub fn one(course: &Course, number: &str) -> Result<Lesson, CourseError> {
 /// # Errors
 /// When there is no such lesson.
 pub fn folder(course: &Course, number: &str) -> Result<PathBuf, CourseError> {
-    let found = folders(course)?;
-    let known: Vec<String> = found.iter().filter_map(|path| number_of(path)).collect();
-    let at = known.iter().position(|known| known == number);
-    at.map(|at| found[at].clone()).ok_or_else(|| CourseError::NoLesson {
-        asked: number.to_owned(),
-        known: known.join(", "),
+    folder_of(course, number, number)
+}
+
+fn folder_of(course: &Course, number: &str, asked: &str) -> Result<PathBuf, CourseError> {
+    let known = folders(course)?;
+    let found = known.iter().find(|path| number_of(path).as_deref() == Some(number));
+    found.cloned().ok_or_else(|| CourseError::NoLesson {
+        asked: asked.to_owned(),
+        known: known
+            .iter()
+            .filter_map(|path| number_of(path))
+            .collect::<Vec<_>>()
+            .join(", "),
     })
 }
 
@@ -163,26 +148,20 @@ fn read(course: &Course, folder: &Path) -> Result<Lesson, CourseError> {
         path: shown.clone(),
         problem,
     };
-    let file: File = toml::from_str(&text).map_err(|error| wrong(describe(&error, &text)))?;
-    let number = number_of(folder).unwrap_or_default();
-    let stated = match file.lesson {
-        None => number.clone(),
-        Some(Number::Integer(n)) => format!("{n:02}"),
-        Some(Number::Text(n)) => format!("{n:0>2}"),
-    };
-    if stated != number {
-        return Err(wrong(format!("it says lesson {stated}, its folder says {number}")));
+    let mut lesson: Lesson = toml::from_str(&text).map_err(|error| wrong(describe(&error, &text)))?;
+    lesson.number = number_of(folder).unwrap_or_default();
+    lesson.folder = number_and_name(folder);
+    if let Some(stated) = &lesson.stated {
+        let stated = format!(
+            "{:0>2}",
+            stated.as_str().map_or_else(|| stated.to_string(), str::to_owned)
+        );
+        if stated != lesson.number {
+            let number = &lesson.number;
+            return Err(wrong(format!("it says lesson {stated}, its folder says {number}")));
+        }
     }
-    Ok(Lesson {
-        number,
-        folder: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        lib: file.lib,
-        title: file.title,
-        question: file.question,
-        layer: file.layer,
-        minutes: file.minutes,
-        claims: file.claims,
-    })
+    Ok(lesson)
 }
 
 /// The parser's message in one line, with the line's number.

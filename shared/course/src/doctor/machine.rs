@@ -1,20 +1,23 @@
-//! Processor, cores, memory, huge pages.
+//! Processor, cores, memory, huge pages, disk.
+
+use std::path::Path;
+
+use lab::machine::Machine;
+use lab::number;
 
 use super::Check;
-use crate::tools::bytes_text;
+use crate::tools::Course;
 
 /// What is needed to run the first lessons with the default model: the build, more than the model.
 const SMALL_MEMORY: u64 = 4 << 30;
 
 /// Which kernels this processor can run. The same list as lesson 02's run-time detection.
-pub(super) fn processor() -> Check {
-    let name = cpu_name();
+pub(super) fn processor(machine: &Machine) -> Check {
     let (path, advice) = kernel_path();
-    let found = format!("{name}{}{path}", if name.is_empty() { "" } else { "; " });
-    if advice.is_empty() {
-        Check::ok("processor", found)
-    } else {
-        Check::note("processor", found, advice)
+    let found = format!("{}; {path}", machine.cpu);
+    match advice {
+        "" => Check::ok("processor", found),
+        advice => Check::note("processor", found, advice),
     }
 }
 
@@ -42,81 +45,40 @@ fn kernel_path() -> (&'static str, &'static str) {
 #[cfg(not(target_arch = "aarch64"))]
 const SCALAR: &str = "the scalar kernels run: the same results, ten times slower or more. In a virtual machine, let it pass the host's processor through";
 
-fn cpu_name() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("model name"));
-    if let Some((_, name)) = line.and_then(|line| line.split_once(':')) {
-        return name.trim().to_owned();
-    }
-    sysctl("machdep.cpu.brand_string")
-}
-
-/// A value of macOS; empty elsewhere.
-fn sysctl(key: &str) -> String {
-    if !cfg!(target_os = "macos") {
-        return String::new();
-    }
-    let output = std::process::Command::new("sysctl").args(["-n", key]).output();
-    output.map_or_else(
-        |_| String::new(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    )
-}
-
-pub(super) fn cores() -> Check {
-    match lab::args::available_threads() {
-        1 => Check::note(
-            "cores",
-            "1",
-            "everything runs; comparisons of thread counts show nothing on one core",
-        ),
-        cores => Check::ok(
-            "cores",
-            format!("{cores} may be used; lessons use all of them unless --threads says less"),
-        ),
+pub(super) fn cores(machine: &Machine) -> Check {
+    match machine.cores {
+        1 => {
+            let advice = "everything runs; comparisons of thread counts show nothing on one core";
+            Check::note("cores", "1", advice)
+        }
+        cores => {
+            let found = format!("{cores} may be used; lessons use all of them unless --threads says less");
+            Check::ok("cores", found)
+        }
     }
 }
 
-pub(super) fn memory() -> Check {
-    let Some((total, free)) = memory_bytes() else {
-        return Check::note(
-            "memory",
-            "not known on this system",
-            "4 GiB are enough for the first lessons",
-        );
-    };
-    let free_text = free.map_or_else(String::new, |free| format!(", {} free", bytes_text(free)));
-    let found = format!("{}{free_text}", bytes_text(total));
-    let low = total < SMALL_MEMORY || free.is_some_and(|free| free < SMALL_MEMORY / 2);
-    if low {
-        return Check::note(
-            "memory",
-            found,
-            "build with fewer jobs (`cargo run -j 1 -p lesson05`) and close other programs",
-        );
+pub(super) fn memory(machine: &Machine) -> Check {
+    let total = machine.memory_bytes;
+    if total == 0 {
+        let advice = "4 GiB are enough for the first lessons";
+        return Check::note("memory", "not known on this system", advice);
+    }
+    let free = available(&std::fs::read_to_string("/proc/meminfo").unwrap_or_default());
+    let free_text = free.map_or_else(String::new, |free| format!(", {} free", number::bytes(free)));
+    let found = format!("{}{free_text}", number::bytes(total));
+    if total < SMALL_MEMORY || free.is_some_and(|free| free < SMALL_MEMORY / 2) {
+        let advice = "build with fewer jobs (`cargo run -j 1 -p lesson05`) and close other programs";
+        return Check::note("memory", found, advice);
     }
     Check::ok("memory", found)
 }
 
-/// Total and, where known, available.
-fn memory_bytes() -> Option<(u64, Option<u64>)> {
-    if let Ok(text) = std::fs::read_to_string("/proc/meminfo") {
-        return parse_meminfo(&text);
-    }
-    sysctl("hw.memsize").parse().ok().map(|total| (total, None))
-}
-
-fn parse_meminfo(text: &str) -> Option<(u64, Option<u64>)> {
-    let value = |key: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-        line.trim()
-            .strip_suffix("kB")?
-            .trim()
-            .parse::<u64>()
-            .ok()
-            .map(|kib| kib * 1024)
-    };
-    value("MemTotal:").map(|total| (total, value("MemAvailable:")))
+/// Bytes that Linux could give to a program now.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
 }
 
 /// Linux's transparent huge pages. Weights are advised to use them.
@@ -129,11 +91,8 @@ pub(super) fn huge_pages() -> Check {
 }
 
 fn judge_pages(text: &str) -> Check {
-    let chosen = text
-        .split('[')
-        .nth(1)
-        .and_then(|rest| rest.split(']').next())
-        .unwrap_or("unknown");
+    let bracketed = text.split(['[', ']']).nth(1);
+    let chosen = bracketed.unwrap_or("unknown");
     match chosen {
         "madvise" | "always" => Check::ok("huge pages", format!("{chosen}: packed weights get them")),
         other => Check::note(
@@ -142,6 +101,35 @@ fn judge_pages(text: &str) -> Check {
             "if you may: `echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled`",
         ),
     }
+}
+
+/// The space in bytes that the builds of the whole workbook take, about.
+const BUILD_BYTES: u64 = 6 << 30;
+
+/// Free bytes for this user on the disk that holds `path`; `None` where that is not known.
+#[cfg(unix)]
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    Some(stat.f_bavail * stat.f_frsize)
+}
+
+/// Free bytes for this user on the disk that holds `path`; `None` where that is not known.
+#[cfg(not(unix))]
+pub fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+pub(super) fn disk(course: &Course) -> Check {
+    let Some(free) = free_bytes(&course.root) else {
+        let advice = "builds take up to 6 GiB";
+        return Check::note("disk", "free space is not known on this system", advice);
+    };
+    let found = format!("{} free", number::bytes(free));
+    if free < BUILD_BYTES {
+        let advice = "all builds together take up to 6 GiB; `cargo clean` gives back what they took";
+        return Check::note("disk", found, advice);
+    }
+    Check::ok("disk", found)
 }
 
 #[cfg(test)]
@@ -162,8 +150,7 @@ mod tests {
     #[test]
     fn memory_is_read_in_kibibytes() {
         let text = "MemTotal:       16384 kB\nMemFree: 1 kB\nMemAvailable:    8192 kB\n";
-        assert_eq!(parse_meminfo(text), Some((16 << 20, Some(8 << 20))));
-        assert_eq!(parse_meminfo("MemTotal: 1 kB\n"), Some((1024, None)));
-        assert_eq!(parse_meminfo("nothing"), None);
+        assert_eq!(available(text), Some(8 << 20));
+        assert_eq!(available("MemTotal: 1 kB\n"), None);
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! Only what stops a lesson is a problem (status 1). What makes one slower, or an option unavailable, is a note.
 
-pub mod disk;
-mod files;
-mod machine;
+pub mod machine;
 mod software;
 
+use lab::machine::Machine;
 use lab::term::Tone;
 use serde::Serialize;
 
@@ -39,47 +38,43 @@ pub struct Check {
 }
 
 impl Check {
-    fn ok(id: &'static str, found: impl Into<String>) -> Self {
+    fn new(id: &'static str, status: Status, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        let (found, advice) = (found.into(), advice.into());
         Self {
             id,
-            status: Status::Ok,
-            found: found.into(),
-            advice: String::new(),
+            status,
+            found,
+            advice,
         }
+    }
+
+    fn ok(id: &'static str, found: impl Into<String>) -> Self {
+        Self::new(id, Status::Ok, found, "")
     }
 
     fn note(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self {
-            id,
-            status: Status::Note,
-            found: found.into(),
-            advice: advice.into(),
-        }
+        Self::new(id, Status::Note, found, advice)
     }
 
     fn problem(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self {
-            id,
-            status: Status::Problem,
-            found: found.into(),
-            advice: advice.into(),
-        }
+        Self::new(id, Status::Problem, found, advice)
     }
 }
 
 /// All checks, in the order of a reader's needs. The checksums come last: they may build lesson 04 first.
 pub fn examine(course: &Course) -> Vec<Check> {
+    let machine = &Machine::detect();
     vec![
         software::toolchain(course),
-        machine::processor(),
-        machine::cores(),
-        machine::memory(),
+        machine::processor(machine),
+        machine::cores(machine),
+        machine::memory(machine),
         machine::huge_pages(),
-        disk::check(course),
+        machine::disk(course),
         software::terminal(),
         software::python(course),
-        files::models(course),
-        files::data(course),
+        software::models(course),
+        software::data(course),
     ]
 }
 
@@ -103,17 +98,11 @@ pub fn render(checks: &[Check], page: &Page) -> String {
             out += &page.columns(&[], &[], &format!("-> {}", check.advice), 22);
         }
     }
-    let (problems, notes) = (count(checks, Status::Problem), count(checks, Status::Note));
-    let end = match (problems, notes) {
+    let count = |status| checks.iter().filter(|check| check.status == status).count();
+    let end = match (count(Status::Problem), count(Status::Note)) {
         (0, 0) => "Everything is as it should be.".to_owned(),
         (0, notes) => format!("Ready. {notes} to know about, nothing in the way."),
-        (problems, _) => {
-            format!("{problems} in the way: do what its arrow says, then run this again.")
-        }
+        (problems, _) => format!("{problems} in the way: do what its arrow says, then run this again."),
     };
     out + "\n" + &page.text(&end)
-}
-
-fn count(checks: &[Check], status: Status) -> usize {
-    checks.iter().filter(|check| check.status == status).count()
 }

@@ -1,22 +1,11 @@
-//! Toolchain, terminal, Python.
+//! Toolchain, terminal, Python, and the files that lessons read.
 
 use std::io::IsTerminal;
 
-use serde::Deserialize;
-
 use super::Check;
+use crate::data;
 use crate::page::terminal_columns;
 use crate::tools::Course;
-
-#[derive(Deserialize)]
-struct ToolchainFile {
-    toolchain: Toolchain,
-}
-
-#[derive(Deserialize)]
-struct Toolchain {
-    channel: String,
-}
 
 /// The compiler against `rust-toolchain.toml`.
 pub(super) fn toolchain(course: &Course) -> Check {
@@ -32,15 +21,15 @@ pub(super) fn toolchain(course: &Course) -> Check {
     };
     let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let text = std::fs::read_to_string(course.root.join("rust-toolchain.toml")).unwrap_or_default();
-    let wanted = toml::from_str::<ToolchainFile>(&text).map(|file| file.toolchain.channel);
-    match wanted {
-        Ok(wanted) => judge_toolchain(&found, &wanted, INSTALL),
-        Err(_) => Check::problem(
-            "toolchain",
-            format!("{found}; rust-toolchain.toml is missing or can not be read"),
-            "restore it with `git checkout rust-toolchain.toml`",
-        ),
-    }
+    let file: toml::Table = text.parse().unwrap_or_default();
+    let wanted = file
+        .get("toolchain")
+        .and_then(|toolchain| toolchain.get("channel")?.as_str());
+    let Some(wanted) = wanted else {
+        let found = format!("{found}; rust-toolchain.toml is missing or can not be read");
+        return Check::problem("toolchain", found, "restore it with `git checkout rust-toolchain.toml`");
+    };
+    judge_toolchain(&found, wanted, INSTALL)
 }
 
 fn judge_toolchain(found: &str, wanted: &str, install: &str) -> Check {
@@ -49,11 +38,8 @@ fn judge_toolchain(found: &str, wanted: &str, install: &str) -> Check {
         .and_then(|rest| rest.split([' ', '-']).next())
         .unwrap_or("");
     let (Some(has), Some(needs)) = (numbers(version), numbers(wanted)) else {
-        return Check::problem(
-            "toolchain",
-            format!("rustc says {found:?}; {wanted} is expected"),
-            install,
-        );
+        let found = format!("rustc says {found:?}; {wanted} is expected");
+        return Check::problem("toolchain", found, install);
     };
     if has == needs {
         return Check::ok("toolchain", format!("rustc {version}, as rust-toolchain.toml asks"));
@@ -61,11 +47,9 @@ fn judge_toolchain(found: &str, wanted: &str, install: &str) -> Check {
     if has < needs {
         return Check::problem("toolchain", format!("rustc {version} is older than {wanted}"), install);
     }
-    Check::note(
-        "toolchain",
-        format!("rustc {version}, newer than the {wanted} that recorded figures were made with"),
-        "fine; with rustup this folder would take the pinned one by itself",
-    )
+    let found = format!("rustc {version}, newer than the {wanted} that recorded figures were made with");
+    let advice = "fine; with rustup this folder would take the pinned one by itself";
+    Check::note("toolchain", found, advice)
 }
 
 fn numbers(version: &str) -> Option<Vec<u32>> {
@@ -74,29 +58,21 @@ fn numbers(version: &str) -> Option<Vec<u32>> {
 
 pub(super) fn terminal() -> Check {
     if !std::io::stdout().is_terminal() {
-        return Check::ok(
-            "terminal",
-            "output is piped: stories run through, without colours or questions",
-        );
+        let found = "output is piped: stories run through, without colours or questions";
+        return Check::ok("terminal", found);
     }
     let columns = terminal_columns();
     if columns < 80 {
-        return Check::note(
-            "terminal",
-            format!("{columns} columns"),
-            "tables and bars are laid out for 80",
-        );
+        let found = format!("{columns} columns");
+        return Check::note("terminal", found, "tables and bars are laid out for 80");
     }
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     let unicode = locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"));
     if !unicode && cfg!(unix) {
-        return Check::note(
-            "terminal",
-            "the locale is not UTF-8: bars may look odd",
-            "set LANG to a UTF-8 locale, such as C.UTF-8",
-        );
+        let advice = "set LANG to a UTF-8 locale, such as C.UTF-8";
+        return Check::note("terminal", "the locale is not UTF-8: bars may look odd", advice);
     }
     Check::ok("terminal", format!("{columns} columns"))
 }
@@ -115,10 +91,45 @@ pub(super) fn python(course: &Course) -> Check {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let pip: Vec<&str> = text.split_whitespace().take(2).collect();
-    Check::ok(
-        "python",
-        format!("{python} with {} (for optional models only)", pip.join(" ")),
-    )
+    let found = format!("{python} with {} (for optional models only)", pip.join(" "));
+    Check::ok("python", found)
+}
+
+/// Checksums of the tracked data.
+pub(super) fn data(course: &Course) -> Check {
+    let report = match data::verify::manifest(course) {
+        Ok(report) => report,
+        Err(error) => return Check::problem("data", "the checksums could not be checked", error.to_string()),
+    };
+    let wrong = report.files.iter().filter(|file| !file.ok);
+    let wrong: Vec<String> = wrong
+        .map(|file| format!("data/{} ({})", file.path, file.problem.as_deref().unwrap_or("wrong")))
+        .collect();
+    if wrong.is_empty() {
+        return Check::ok("data", format!("{} files, all checksums right", report.files.len()));
+    }
+    let advice = "restore them with `git checkout data`; if git says that nothing changed, clone anew";
+    Check::problem("data", wrong.join(", "), advice)
+}
+
+/// Which optional models are here.
+pub(super) fn models(course: &Course) -> Check {
+    let models = match data::models(course) {
+        Ok(models) => models.models,
+        Err(error) => {
+            let found = "the list of optional models can not be read";
+            return Check::note("models", found, error.to_string());
+        }
+    };
+    let here = models.iter().filter(|model| model.is_here(course));
+    let here: Vec<&str> = here.map(|model| model.name.as_str()).collect();
+    match here.is_empty() {
+        true => Check::ok(
+            "models",
+            "no optional one is here; `cargo course data list` shows what there is",
+        ),
+        false => Check::ok("models", here.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! book's builder), a cargo configuration that looks nowhere else, and a page for the teacher. It is made in a folder and
 //! then, unless the folder is what was asked for, packed into one `.tar.gz`.
 
-mod readme;
 mod sources;
 
 use std::fs::{self, File};
@@ -12,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use lab::number;
 
 use crate::error::CourseError;
-use crate::tools::{Course, bytes_text};
+use crate::tools::{Course, size_of};
 
 /// The folder that stands in the archive.
 pub const NAME: &str = "ai-engineering-from-scratch";
@@ -24,12 +24,12 @@ pub const ROOM: &str = "ROOM.md";
 
 const WRITABLE: &str = "the folder must be writable and the disk not full";
 
-/// What was made.
+/// A kit that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kit {
     /// The archive or the folder.
     pub path: PathBuf,
-    /// Files of the workbook in it.
+    /// Number of files of the workbook in it.
     pub files: usize,
     /// Bytes of the archive, or of everything in the folder.
     pub bytes: u64,
@@ -49,44 +49,33 @@ pub fn pack(course: &Course, out: &Path, as_folder: bool, say: &mut dyn FnMut(&s
     }
     let parent = out.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(CourseError::io(parent, WRITABLE))?;
-    // Beside the result, so that the last step is a rename on the same disk.
-    let unfinished = parent.join(format!(".{NAME}-{}", std::process::id()));
-    let made = build(course, &unfinished, out, as_folder, say);
-    let _ = fs::remove_dir_all(&unfinished);
-    made
-}
-
-fn build(
-    course: &Course,
-    unfinished: &Path,
-    out: &Path,
-    as_folder: bool,
-    say: &mut dyn FnMut(&str),
-) -> Result<Kit, CourseError> {
-    let kit = unfinished.join(NAME);
-    fs::create_dir_all(&kit).map_err(CourseError::io(&kit, WRITABLE))?;
+    // Beside the result, so that the last step is a rename on the same disk. Removed with everything in it, whatever happens.
+    let unfinished = tempfile::tempdir_in(parent).map_err(CourseError::io(parent, WRITABLE))?;
+    let kit = unfinished.path().join(NAME);
     let tracked = sources::tracked(course)?;
     say(&format!("copying {} files of the workbook", tracked.len()));
     for file in &tracked {
-        copy(&course.root.join(file), &kit.join(file))?;
+        let to = kit.join(file);
+        let folder = to.parent().unwrap_or(&kit);
+        fs::create_dir_all(folder).map_err(CourseError::io(folder, WRITABLE))?;
+        fs::copy(course.root.join(file), &to).map_err(CourseError::io(file, WRITABLE))?;
     }
     say("collecting the sources of all crates (this needs the network once)");
     let configuration = sources::vendor(course, &kit)?;
     sources::configure(&kit, &configuration)?;
-    write(&kit.join(ROOM), &readme::text())?;
+    let room = include_str!("ROOM.md").replace("{version}", env!("CARGO_PKG_RUST_VERSION"));
+    fs::write(kit.join(ROOM), room).map_err(CourseError::io(ROOM, WRITABLE))?;
 
-    let bytes = if as_folder {
-        let bytes = size(&kit).map_err(CourseError::io(&kit, WRITABLE))?;
-        fs::rename(&kit, out).map_err(CourseError::io(out, WRITABLE))?;
-        bytes
+    let made = if as_folder {
+        kit
     } else {
         say("packing");
-        let archive = unfinished.join("kit.tar.gz");
+        let archive = unfinished.path().join("kit.tar.gz");
         compress(&kit, &archive).map_err(CourseError::io(&archive, WRITABLE))?;
-        let bytes = fs::metadata(&archive).map_or(0, |metadata| metadata.len());
-        fs::rename(&archive, out).map_err(CourseError::io(out, WRITABLE))?;
-        bytes
+        archive
     };
+    let bytes = size_of(&made);
+    fs::rename(&made, out).map_err(CourseError::io(out, WRITABLE))?;
     Ok(Kit {
         path: out.to_path_buf(),
         files: tracked.len(),
@@ -96,12 +85,8 @@ fn build(
 
 /// Where a kit goes when nothing is said.
 pub fn default_place(course: &Course, as_folder: bool) -> PathBuf {
-    let folder = course.root.join("target/course/pack");
-    if as_folder {
-        folder.join(NAME)
-    } else {
-        folder.join(format!("{NAME}.tar.gz"))
-    }
+    let end = if as_folder { "" } else { ".tar.gz" };
+    course.root.join(format!("target/course/pack/{NAME}{end}"))
 }
 
 /// What to say when a kit is made.
@@ -110,40 +95,15 @@ pub fn told(course: &Course, kit: &Kit) -> String {
         "{}: {} files of the workbook and the sources of its crates, {}. {ROOM} inside says how to use it.",
         course.shown(&kit.path),
         kit.files,
-        bytes_text(kit.bytes)
+        number::bytes(kit.bytes)
     )
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), CourseError> {
-    let folder = to.parent().unwrap_or(to);
-    fs::create_dir_all(folder).map_err(CourseError::io(folder, WRITABLE))?;
-    fs::copy(from, to).map_err(CourseError::io(from, WRITABLE))?;
-    Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<(), CourseError> {
-    fs::write(path, text).map_err(CourseError::io(path, WRITABLE))
 }
 
 /// One archive with the folder's name in front of every path. Modes are kept, owners and times are not.
 fn compress(kit: &Path, archive: &Path) -> std::io::Result<()> {
-    let gzip = GzEncoder::new(File::create(archive)?, Compression::default());
+    let gzip = GzEncoder::new(File::create(archive)?, Compression::fast());
     let mut tar = tar::Builder::new(gzip);
     tar.mode(tar::HeaderMode::Deterministic);
     tar.append_dir_all(NAME, kit)?;
     tar.into_inner()?.finish()?.sync_all()
-}
-
-fn size(folder: &Path) -> std::io::Result<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let metadata = entry.metadata()?;
-        bytes += if metadata.is_dir() {
-            size(&entry.path())?
-        } else {
-            metadata.len()
-        };
-    }
-    Ok(bytes)
 }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use crate::data::verify::no_cargo;
 use crate::error::CourseError;
-use crate::tools::{Course, last_words, shown, status_text};
+use crate::tools::{Course, output};
 
 /// Folder of the crates' sources in a kit.
 const VENDOR: &str = "vendor";
@@ -14,19 +15,13 @@ const VENDOR: &str = "vendor";
 pub(super) fn tracked(course: &Course) -> Result<Vec<PathBuf>, CourseError> {
     let mut command = Command::new("git");
     command.current_dir(&course.root).args(["ls-files", "-z"]);
-    let listed = output(
-        command,
-        "git",
-        "it lists the files of the workbook",
-        "run this in a clone made with git",
-    )?;
-    let files: Vec<PathBuf> = String::from_utf8_lossy(&listed)
-        .split('\0')
-        .filter(|name| !name.is_empty())
-        .map(PathBuf::from)
-        .filter(|file| course.root.join(file).is_file())
-        .collect();
-    Ok(files)
+    let listed = output(&mut command, |_| CourseError::NoProgram {
+        program: "git".to_owned(),
+        need: "it lists the files of the workbook",
+        action: "run this in a clone made with git",
+    })?;
+    let names = listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from);
+    Ok(names.filter(|file| course.root.join(file).is_file()).collect())
 }
 
 /// Copies the sources of all crates into the kit, and returns the configuration that points there.
@@ -39,23 +34,16 @@ pub(super) fn vendor(course: &Course, kit: &Path) -> Result<String, CourseError>
         command.args(["--sync", "book/builder/Cargo.toml"]);
     }
     command.arg(kit.join(VENDOR));
-    let said = output(
-        command,
-        "cargo",
-        "it collects the sources of all crates",
-        "install Rust with rustup",
-    )?;
-    let configuration = relative(&String::from_utf8_lossy(&said));
+    let configuration = relative(&output(&mut command, |error| no_cargo(course, error))?);
     // Cargo prints it unless it is told to be quiet; a kit without it would ask the network.
     if configuration.contains("directory = ") {
-        Ok(configuration)
-    } else {
-        Err(CourseError::Lesson {
-            command: "cargo vendor".to_owned(),
-            status: "0".to_owned(),
-            said: "nothing that says where the sources are".to_owned(),
-        })
+        return Ok(configuration);
     }
+    Err(CourseError::Lesson {
+        command: "cargo vendor".to_owned(),
+        status: "0".to_owned(),
+        said: "nothing that says where the sources are".to_owned(),
+    })
 }
 
 /// Cargo prints where it wrote; in the kit that is beside `.cargo`, wherever the kit is unpacked.
@@ -81,29 +69,6 @@ pub(super) fn configure(kit: &Path, configuration: &str) -> Result<(), CourseErr
         "{before}\n# This copy is a kit for rooms without a network: crates come from {VENDOR}/.\n[net]\noffline = true\n\n{configuration}"
     );
     fs::write(&path, text).map_err(CourseError::io(&path, ACTION))
-}
-
-/// Runs a program whose errors the reader sees, and returns what it printed.
-fn output(
-    mut command: Command,
-    program: &'static str,
-    need: &'static str,
-    action: &'static str,
-) -> Result<Vec<u8>, CourseError> {
-    let ran = command.stdin(Stdio::null()).output();
-    let ran = ran.map_err(|_| CourseError::NoProgram {
-        program: program.to_owned(),
-        need,
-        action,
-    })?;
-    if ran.status.success() {
-        return Ok(ran.stdout);
-    }
-    Err(CourseError::Lesson {
-        command: shown(&command),
-        status: status_text(ran.status),
-        said: last_words(&String::from_utf8_lossy(&ran.stderr), 4),
-    })
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ fn the_solution_waits_for_a_pass_or_a_give_up_which_is_noted() {
     assert!(shown.contains("    text.len()\n") && !shown.contains('~'), "{shown}");
     assert!(
         !State::load(&tree.course).unwrap().progress("05.5").gave_up,
-        "after a pass nobody gives up"
+        "a solution that is shown after a pass is no give-up"
     );
     let question = solution::show(&tree.course, "05.7", true, &PAGE).unwrap();
     contains(&question, &["The answer: 2784", "12 + 13 + … + 75"]);

@@ -132,7 +132,7 @@ fn a_lesson_04_that_does_not_build_costs_no_download() {
     assert_eq!(tree.calls(), ALL[1..]);
 }
 
-/// Someone else's file under our name is checked before it is used.
+/// A file of unknown origin has the name of the model's file.
 #[test]
 fn a_file_that_lies_there_is_checked_before_it_is_used() {
     let (tree, model) = tree();

@@ -94,7 +94,7 @@ fn an_unfinished_file_left_behind_does_no_harm() {
     assert!(!tree.has("work/.course.json.new"));
 }
 
-/// The machine stopped between the two renames, or somebody deleted the file.
+/// The machine stopped between the two renames, or the file was deleted.
 #[test]
 fn a_missing_file_is_replaced_by_its_copy() {
     let tree = started();
