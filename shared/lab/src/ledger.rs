@@ -46,14 +46,6 @@ impl Ledger {
         self.named.get(name).copied().unwrap_or_default()
     }
 
-    /// Adds the counts of `other` to these; peaks do not add, the higher one stays.
-    pub fn absorb(&mut self, other: &Ledger) {
-        self.allocations += other.allocations;
-        self.allocated_bytes += other.allocated_bytes;
-        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
-        self.absorb_work(other);
-    }
-
     /// Adds these counts to a flat map of counts by name, as the document for machines has it. Zeros are left out.
     pub fn add_to(&self, flat: &mut BTreeMap<String, u64>) {
         let fields = [
@@ -76,7 +68,7 @@ impl Ledger {
     }
 
     /// Adds the counts of [`count`], and leaves those of the allocator as they are.
-    fn absorb_work(&mut self, other: &Ledger) {
+    fn absorb(&mut self, other: &Ledger) {
         self.multiply_adds += other.multiply_adds;
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
@@ -132,7 +124,7 @@ impl Drop for Scope {
         SCOPES.with_borrow_mut(|scopes| {
             let inner = scopes.pop();
             if let (Some(inner), Some(outer)) = (inner, scopes.last_mut()) {
-                outer.absorb_work(&inner);
+                outer.absorb(&inner);
             }
         });
     }

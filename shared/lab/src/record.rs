@@ -59,15 +59,6 @@ impl Document {
             .with_context(|| format!("{shown}: not a document of schema 1; run the lesson with --record"))
     }
 
-    /// The recorded document of lesson `number`: `lessons/05-generation/results/lesson05.json`.
-    pub fn recorded(number: &str) -> anyhow::Result<Self> {
-        Self::read(
-            &crate::paths::lesson_dir(number)
-                .join("results")
-                .join(format!("lesson{number}.json")),
-        )
-    }
-
     /// Writes `lessonNN.json` into `folder`, whole or not at all; returns its path.
     pub fn write(&self, folder: &Path) -> anyhow::Result<PathBuf> {
         use anyhow::Context;

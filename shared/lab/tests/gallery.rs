@@ -115,11 +115,7 @@ fn gallery() -> Vec<Chart> {
             .note("stories, 2 threads, median of 7 rounds")
             .series("measured", over(&|x| 4.0 + 0.6 * x))
             .dashed("counted work", over(&|x| 0.58 * x))
-            .rule("one row", 3.1)
-            .band(
-                "middle half of the rounds",
-                lengths.iter().map(|&x| (x, 3.0 + 0.5 * x, 5.0 + 0.72 * x)).collect(),
-            ),
+            .rule("one row", 3.1),
         eight,
         Chart::lines("log-log", "Bandwidth against run length")
             .x_label("bytes read in one run")
@@ -288,21 +284,6 @@ fn an_svg_is_the_same_bytes_everywhere() {
     let two_bars = &gallery()[5];
     assert_eq!(two_bars.id, "two-bars");
     insta::assert_snapshot!("two_bars", two_bars.to_svg().unwrap());
-}
-
-/// Another language: the same data, other texts, found by their keys.
-#[test]
-fn a_chart_is_drawn_again_with_other_labels() {
-    let labels = [
-        ("title", "Naïf contre mémorisé"),
-        ("group.naive", "naïf"),
-        ("unknown", "ignored"),
-    ];
-    let labels = labels.map(|(key, text)| (key.to_string(), text.to_string())).into();
-    let chart = gallery().swap_remove(5).relabelled(&labels);
-    let svg = chart.to_svg().unwrap();
-    assert!(svg.contains(">\nnaïf\n<") && !svg.contains(">\nnaive\n<"), "{svg}");
-    assert!(!chart.labels.contains_key("unknown"));
 }
 
 #[test]

@@ -21,8 +21,8 @@ const NAME_LINE: f64 = 30.0;
 /// Draws a chart of bars.
 pub fn draw(chart: &Chart, bars: &Bars) -> anyhow::Result<String> {
     let axis = value_axis(chart, bars);
-    let above = chart.labels.get("x").map_or("", String::as_str);
-    let below = chart.labels.get("y").map_or("", String::as_str);
+    let above = chart.label_or_nothing("x");
+    let below = chart.label_or_nothing("y");
     let head = Head::new(chart, &legend(chart, bars), above, theme::WIDTH);
     let thickness = if bars_in_a_group(bars) > 1 { 32.0 } else { 40.0 };
     let groups = groups(chart, bars, thickness);
@@ -108,74 +108,55 @@ fn value_axis(chart: &Chart, bars: &Bars) -> Axis {
     if let Some((low, high)) = chart.y_range {
         return Axis::fixed(low, high, chart.log_y);
     }
-    let rows = bars.groups.iter().map(|(_, row)| row.iter().flatten().copied());
-    let ends: Vec<f64> = match bars.stacked {
-        true => rows
-            .flat_map(|row| [row.clone().filter(|v| *v > 0.0).sum(), row.filter(|v| *v < 0.0).sum()])
-            .collect(),
-        false => rows.flatten().collect(),
-    };
-    Axis::of_values(
-        ends.into_iter().chain(bars.rules.iter().map(|rule| rule.1)),
-        chart.log_y,
-    )
+    let mut ends: Vec<f64> = bars.rules.iter().map(|rule| rule.1).collect();
+    for (_, row) in &bars.groups {
+        let values = row.iter().flatten().copied();
+        if bars.stacked {
+            ends.push(values.clone().filter(|value| *value > 0.0).sum());
+            ends.push(values.filter(|value| *value < 0.0).sum());
+        } else {
+            ends.extend(values);
+        }
+    }
+    Axis::of_values(ends.into_iter(), chart.log_y)
 }
 
 fn legend(chart: &Chart, bars: &Bars) -> Vec<(Swatch, String)> {
-    let parts = bars
-        .parts
-        .iter()
-        .enumerate()
-        .filter(|_| bars.parts.len() > 1 || bars.stacked);
-    let parts = parts.map(|(index, key)| (Swatch::Patch(theme::series(index)), chart.text(key).to_string()));
+    let is_needed = bars.parts.len() > 1 || bars.stacked;
+    let parts = bars.parts.iter().enumerate().filter(|_| is_needed);
+    let part = |(index, key): (usize, &String)| (Swatch::Patch(theme::series(index)), chart.text(key).to_string());
     let limit = |(key, value): &(String, f64)| (Swatch::Rule, format!("{} ({})", chart.text(key), short(*value)));
-    parts.chain(bars.rules.iter().map(limit)).collect()
+    parts.map(part).chain(bars.rules.iter().map(limit)).collect()
 }
 
 /// The texts behind the bars of one group: value, and ratio to the baseline where there is one. One for a stack.
 fn value_texts(bars: &Bars, row: &[Option<f64>], key: &str) -> Vec<String> {
-    let baseline = bars.baseline.as_deref();
-    let of_group = bars
-        .groups
-        .iter()
-        .find(|(name, _)| Some(name.as_str()) == baseline)
-        .map(|(_, row)| row);
+    let is_baseline = |key: &str| bars.baseline.as_deref() == Some(key);
+    let group = bars.groups.iter().find(|(key, _)| is_baseline(key)).map(|(_, row)| row);
     if bars.stacked {
         let total = |row: &[Option<f64>]| row.iter().flatten().sum::<f64>();
-        return vec![with_ratio(
-            bars,
-            total(row),
-            of_group.map(|row| total(row)),
-            baseline == Some(key),
-        )];
+        let reference = group.map(|row| total(row)).filter(|_| !is_baseline(key));
+        return vec![with_ratio(bars, total(row), reference)];
     }
-    let part_of_baseline = bars.parts.iter().position(|part| Some(part.as_str()) == baseline);
-    let told = row.iter().enumerate().map(|(part, value)| match value {
-        None => "no value".to_string(),
-        Some(value) => {
-            let reference = match part_of_baseline {
-                Some(at) => row.get(at).copied().flatten(),
-                None => of_group.and_then(|row| row.get(part).copied().flatten()),
-            };
-            with_ratio(
-                bars,
-                *value,
-                reference,
-                baseline == Some(key) || part_of_baseline == Some(part),
-            )
-        }
+    let part_of_baseline = bars.parts.iter().position(|part| is_baseline(part));
+    let told = row.iter().enumerate().map(|(part, value)| {
+        // Bars are compared with a part of their own group, or with the same part of one group.
+        let reference = match part_of_baseline {
+            Some(at) => row[at].filter(|_| at != part),
+            None => group.and_then(|row| row[part]).filter(|_| !is_baseline(key)),
+        };
+        value.map_or("no value".to_string(), |value| with_ratio(bars, value, reference))
     });
     told.collect()
 }
 
-fn with_ratio(bars: &Bars, value: f64, reference: Option<f64>, is_baseline: bool) -> String {
+fn with_ratio(bars: &Bars, value: f64, reference: Option<f64>) -> String {
     let shown = value_text(value);
     match reference {
-        Some(reference) if !is_baseline && reference != 0.0 && value != 0.0 => {
-            let ratio = if bars.less_is_better {
-                reference / value
-            } else {
-                value / reference
+        Some(reference) if reference != 0.0 && value != 0.0 => {
+            let ratio = match bars.less_is_better {
+                true => reference / value,
+                false => value / reference,
             };
             format!("{shown} (×{})", short(ratio))
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::race::RaceResult;
 
-use super::{Band, Bars, Body, Chart, Field, Lines, Series, Stroke};
+use super::{Bars, Body, Chart, Field, Lines, Series, Stroke};
 
 impl Chart {
     fn new(id: &str, title: &str, body: Body) -> Self {
@@ -142,23 +142,6 @@ impl Chart {
             Body::Lines(lines) => lines.rules.push((key, value)),
             Body::Bars(bars) => bars.rules.push((key, value)),
             Body::Field(_) => panic!("a field has no limits"),
-        }
-        self
-    }
-
-    /// A shaded range: (x, low, high).
-    #[track_caller]
-    pub fn band(mut self, name: &str, range: Vec<(f64, f64, f64)>) -> Self {
-        let key = self.key("band", name);
-        match &mut self.body {
-            Body::Lines(lines) => lines.bands.push(Band {
-                key,
-                range: range
-                    .into_iter()
-                    .filter(|(x, low, high)| is_finite(&(*x, *low)) && high.is_finite())
-                    .collect(),
-            }),
-            _ => panic!("only lines have bands"),
         }
         self
     }

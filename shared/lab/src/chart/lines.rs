@@ -1,4 +1,4 @@
-//! Charts of lines: measured lines with markers, predicted ones in dashes, limits, shaded ranges.
+//! Charts of lines: measured lines with markers, predicted ones in dashes, limits.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -18,17 +18,10 @@ const AIR: f64 = 18.0;
 /// Draws a chart of lines.
 pub fn draw(chart: &Chart, lines: &Lines) -> anyhow::Result<String> {
     let (x_axis, y_axis) = axes(chart, lines);
-    let series = lines.series.iter().map(|series| &series.key);
-    let keys = series
-        .chain(lines.rules.iter().map(|rule| &rule.0))
-        .chain(lines.bands.iter().map(|band| &band.key));
+    let keys = lines.series.iter().map(|series| &series.key);
+    let keys = keys.chain(lines.rules.iter().map(|rule| &rule.0));
     let texts: Vec<String> = keys.map(|key| chart.text(key).to_string()).collect();
-    let head = Head::new(
-        chart,
-        &[],
-        chart.labels.get("y").map_or("", String::as_str),
-        theme::WIDTH,
-    );
+    let head = Head::new(chart, &[], chart.label_or_nothing("y"), theme::WIDTH);
     let top = head.bottom + 8.0;
     let frame = Frame {
         left: theme::MARGIN + y_axis.widest_tick() + 20.0,
@@ -36,37 +29,32 @@ pub fn draw(chart: &Chart, lines: &Lines) -> anyhow::Result<String> {
         right: theme::WIDTH - theme::MARGIN - names::name_column(&texts),
         bottom: top + HEIGHT.max(names::names_height(&texts)),
     };
-    let x_name = chart.labels.get("x").map_or("", String::as_str);
-    sheet::svg(chart, head, frame.bottom + sheet::room_below(frame, x_name), |sheet| {
-        let grid = if chart.log_x && chart.log_y {
-            Grid::Both
-        } else {
-            Grid::Y
-        };
+    let x_name = chart.label_or_nothing("x");
+    let bottom = frame.bottom + sheet::room_below(frame, x_name);
+    sheet::svg(chart, head, bottom, |sheet| {
+        let is_double_log = chart.log_x && chart.log_y;
+        let grid = if is_double_log { Grid::Both } else { Grid::Y };
+        let plot = sheet.plot(frame, x_axis.clone(), y_axis.clone(), grid)?;
         let mut data = Data {
             chart,
             sheet,
             frame,
-            plot: sheet.plot(frame, x_axis.clone(), y_axis.clone(), grid)?,
+            plot,
+            x_axis,
+            y_axis,
         };
-        if y_axis.low < 0.0 && !y_axis.log {
-            let zero = data.pixel((x_axis.low, 0.0)).1;
+        if data.y_axis.low < 0.0 && !data.y_axis.log {
+            let zero = data.pixel((0.0, 0.0)).1;
             sheet.line(&[(frame.left, zero), (frame.right, zero)], 2, theme::AXIS)?;
         }
-        let mut column = data.bands(lines, &y_axis)?;
-        column.extend(data.rules(lines, &y_axis)?);
+        let mut column = data.rules(lines)?;
         for (index, series) in lines.series.iter().enumerate() {
-            column.push(data.series(series, index, &x_axis, &y_axis)?);
+            column.push(data.series(series, index)?);
         }
         if lines.series.iter().all(|series| data.shown(series).is_empty()) {
             let middle = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
-            sheet.text(&sheet::text(
-                middle,
-                "no data",
-                theme::BODY,
-                HPos::Center,
-                theme::SOFT_INK,
-            ))?;
+            let words = sheet::text(middle, "no data", theme::BODY, HPos::Center, theme::SOFT_INK);
+            sheet.text(&words)?;
         }
         names::draw_names(sheet, frame, column)?;
         sheet.axis_name(frame, x_name)
@@ -79,15 +67,11 @@ fn axes(chart: &Chart, lines: &Lines) -> (Axis, Axis) {
         let points = lines.series.iter().flat_map(|series| series.points.iter().copied());
         points.filter(|point| is_shown(chart, *point))
     };
-    let bands = || lines.bands.iter().flat_map(|band| band.range.iter().copied());
-    let x_axis = Axis::of_positions(points().map(|p| p.0).chain(bands().map(|b| b.0)), chart.log_x);
+    let x_axis = Axis::of_positions(points().map(|point| point.0), chart.log_x);
+    let limits = lines.rules.iter().map(|rule| rule.1);
     let y_axis = match chart.y_range {
         Some((low, high)) => Axis::fixed(low, high, chart.log_y),
-        None => {
-            let limits = lines.rules.iter().map(|rule| rule.1);
-            let edges = bands().flat_map(|b| [b.1, b.2]);
-            Axis::of_values(points().map(|p| p.1).chain(limits).chain(edges), chart.log_y)
-        }
+        None => Axis::of_values(points().map(|point| point.1).chain(limits), chart.log_y),
     };
     (Axis { air: AIR, ..x_axis }, y_axis)
 }
@@ -102,6 +86,8 @@ struct Data<'c, 's, 'a> {
     sheet: &'s Sheet<'a>,
     frame: Frame,
     plot: Plot<'a>,
+    x_axis: Axis,
+    y_axis: Axis,
 }
 
 impl Data<'_, '_, '_> {
@@ -110,113 +96,68 @@ impl Data<'_, '_, '_> {
         (f64::from(x), f64::from(y))
     }
 
-    fn bands(&mut self, lines: &Lines, y_axis: &Axis) -> anyhow::Result<Vec<Name>> {
-        let mut names = Vec::new();
-        for (index, band) in lines.bands.iter().enumerate() {
-            let color = theme::series(lines.series.len() + index);
-            let is_shown = |x: f64, y: f64| is_shown(self.chart, (x, y));
-            let visible = || {
-                band.range
-                    .iter()
-                    .filter(|(x, low, high)| is_shown(*x, *low) && is_shown(*x, *high))
-            };
-            let inside = |y: f64| y.max(y_axis.low).min(y_axis.high);
-            let upper = visible().map(|(x, _, high)| (*x, inside(*high)));
-            let lower = visible().rev().map(|(x, low, _)| (*x, inside(*low)));
-            let outline: Vec<(f64, f64)> = upper.chain(lower).collect();
-            self.plot.draw_series([Polygon::new(outline, color.mix(0.22))])?;
-            let end = band
-                .range
-                .last()
-                .map(|(x, low, high)| self.pixel((*x, (low + high) / 2.0)).1);
-            let swatch = Swatch::Patch(theme::over(color, theme::CARD, 0.3));
-            names.push(Name::new(
-                self.chart.text(&band.key),
-                swatch,
-                end.unwrap_or(self.frame.bottom),
-                None,
-            ));
-        }
-        Ok(names)
-    }
-
-    fn rules(&self, lines: &Lines, y_axis: &Axis) -> anyhow::Result<Vec<Name>> {
+    fn rules(&self, lines: &Lines) -> anyhow::Result<Vec<Name>> {
         let mut names = Vec::new();
         let Frame { left, right, .. } = self.frame;
-        for (key, value) in lines
-            .rules
-            .iter()
-            .filter(|rule| (y_axis.low..=y_axis.high).contains(&rule.1))
-        {
+        let range = self.y_axis.low..=self.y_axis.high;
+        for (key, value) in lines.rules.iter().filter(|rule| range.contains(&rule.1)) {
             let y = self.pixel((1.0, *value)).1;
             self.sheet.rule((left, y), (right, y))?;
-            names.push(Name::new(self.chart.text(key), Swatch::Rule, y, Some((right + 4.0, y))));
+            let from = Some((right + 4.0, y));
+            names.push(Name::new(self.chart.text(key), Swatch::Rule, y, from));
         }
         Ok(names)
     }
 
     /// The points of a series that the axes can show.
     fn shown(&self, series: &Series) -> Vec<(f64, f64)> {
-        series
-            .points
-            .iter()
-            .copied()
-            .filter(|point| is_shown(self.chart, *point))
-            .collect()
+        let points = series.points.iter().copied();
+        points.filter(|point| is_shown(self.chart, *point)).collect()
     }
 
-    fn series(&mut self, series: &Series, index: usize, x_axis: &Axis, y_axis: &Axis) -> anyhow::Result<Name> {
+    fn series(&mut self, series: &Series, index: usize) -> anyhow::Result<Name> {
         let (color, marker) = (theme::series(index), theme::marker(index));
         let points = self.shown(series);
+        let pieces = inside(&points, &self.x_axis, &self.y_axis);
+        let style = color.stroke_width(4);
         let swatch = match series.stroke {
             Stroke::Dashed => {
-                for piece in inside(&points, x_axis, y_axis) {
-                    self.plot
-                        .draw_series(DashedLineSeries::new(piece, 14, 9, color.stroke_width(4)))?;
+                for piece in pieces {
+                    self.plot.draw_series(DashedLineSeries::new(piece, 14, 9, style))?;
                 }
                 Swatch::Dashes(color)
             }
             Stroke::Points => {
-                self.markers(&points, y_axis, if points.len() > 200 { 4.0 } else { 7.0 }, index)?;
+                let radius = if points.len() > 200 { 4.0 } else { 7.0 };
+                self.markers(&points, radius, index)?;
                 Swatch::Marker(color, marker)
             }
             Stroke::Solid => {
-                for piece in inside(&points, x_axis, y_axis) {
-                    self.plot.draw_series(LineSeries::new(piece, color.stroke_width(4)))?;
+                for piece in pieces {
+                    self.plot.draw_series(LineSeries::new(piece, style))?;
                 }
                 let has_markers = points.len() <= MOST_MARKERS;
                 if has_markers {
-                    self.markers(&points, y_axis, 8.0, index)?;
+                    self.markers(&points, 8.0, index)?;
                 }
                 Swatch::Line(color, has_markers.then_some(marker))
             }
         };
         let Frame { top, right, bottom, .. } = self.frame;
-        let end = points
-            .last()
-            .map(|last| self.pixel(*last))
-            .map(|(x, y)| (x, y.clamp(top, bottom)));
+        let end = points.last().map(|last| self.pixel(*last));
+        let end = end.map(|(x, y)| (x, y.clamp(top, bottom)));
         // A hair line leads to the name from a line that ends at the edge.
         let at_edge = end.filter(|end| end.0 > right - AIR - 24.0 && series.stroke != Stroke::Points);
         let from = at_edge.map(|(x, y)| (x + 14.0, y));
-        Ok(Name::new(
-            self.chart.text(&series.key),
-            swatch,
-            end.map_or(bottom, |end| end.1),
-            from,
-        ))
+        let wanted = end.map_or(bottom, |end| end.1);
+        Ok(Name::new(self.chart.text(&series.key), swatch, wanted, from))
     }
 
-    fn markers(&self, points: &[(f64, f64)], y_axis: &Axis, radius: f64, index: usize) -> anyhow::Result<()> {
-        let visible = points
-            .iter()
-            .filter(|point| (-1e-3..=1.001).contains(&y_axis.place(point.1)));
-        visible
-            .map(|point| {
-                self.sheet
-                    .marker(self.pixel(*point), radius, theme::marker(index), theme::series(index))
-            })
-            .collect()
+    fn markers(&self, points: &[(f64, f64)], radius: f64, index: usize) -> anyhow::Result<()> {
+        let (marker, color) = (theme::marker(index), theme::series(index));
+        let is_inside = |point: &&(f64, f64)| (-1e-3..=1.001).contains(&self.y_axis.place(point.1));
+        let mut visible = points.iter().filter(is_inside);
+        visible.try_for_each(|point| self.sheet.marker(self.pixel(*point), radius, marker, color))
     }
 }
 

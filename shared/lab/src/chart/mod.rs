@@ -1,8 +1,8 @@
 //! Charts: a spec that is plain data, drawn as SVG in one theme.
 //!
 //! A chart names its unit and its baseline, starts at zero unless it is logarithmic, and is readable on a dark page and
-//! on a light one. Every text has a key (`title`, `x`, `y`, `series.naive`), so that a chart can be drawn again in another
-//! language from its JSON.
+//! on a light one. Every text has a key (`title`, `x`, `y`, `series.naive`), so that another
+//! language can replace it in the JSON.
 
 mod bars;
 mod build;
@@ -50,24 +50,13 @@ pub enum Body {
     Field(Field),
 }
 
-/// Lines, limits and bands.
+/// Lines and limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lines {
     /// The lines.
     pub series: Vec<Series>,
     /// Horizontal limits: key and height.
     pub rules: Vec<(String, f64)>,
-    /// Shaded ranges.
-    pub bands: Vec<Band>,
-}
-
-/// A shaded range around or between lines.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Band {
-    /// Key of its name.
-    pub key: String,
-    /// (x, low, high), by ascending x.
-    pub range: Vec<(f64, f64, f64)>,
 }
 
 /// How a line is drawn.
@@ -133,12 +122,9 @@ impl Chart {
         self.labels.get(key).map_or(key, String::as_str)
     }
 
-    /// The chart with the texts of `labels` in the place of its own, key by key: for another language.
-    pub fn relabelled(mut self, labels: &BTreeMap<String, String>) -> Self {
-        let known = labels.iter().filter(|(key, _)| self.labels.contains_key(*key));
-        let replaced: Vec<(String, String)> = known.map(|(key, text)| (key.clone(), text.clone())).collect();
-        self.labels.extend(replaced);
-        self
+    /// The text of a key; nothing if there is none.
+    fn label_or_nothing(&self, key: &str) -> &str {
+        self.labels.get(key).map_or("", String::as_str)
     }
 
     /// The chart as an SVG document: the same bytes for the same data, on every machine.

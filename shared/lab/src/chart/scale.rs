@@ -104,9 +104,8 @@ impl Axis {
             return Self::log_values(values);
         }
         let finite = values.filter(|value| value.is_finite());
-        let (low, high) = finite.fold((0.0, 0.0), |(low, high): (f64, f64), value| {
-            (low.min(value), high.max(value))
-        });
+        let wider = |(low, high): (f64, f64), value| (low.min(value), high.max(value));
+        let (low, high) = finite.fold((0.0, 0.0), wider);
         let high = if low == high { low + 1.0 } else { high };
         let step = nice_step((high - low) / 5.0);
         // To the next tick where that is near; otherwise a little air, so that no room is lost.
@@ -153,13 +152,7 @@ impl Axis {
     /// An axis over exactly this range.
     pub fn fixed(low: f64, high: f64, log: bool) -> Self {
         if log && low > 0.0 {
-            return Self {
-                low,
-                high,
-                log,
-                ticks: log_ticks(low, high),
-                air: 0.0,
-            };
+            return Self::log(low, high, log_ticks(low, high));
         }
         Self::linear(low, high, nice_step((high - low) / 5.0))
     }
@@ -167,37 +160,33 @@ impl Axis {
     fn linear(low: f64, high: f64, step: f64) -> Self {
         let first = (low / step - 1e-6).ceil() as i64;
         let last = (high / step + 1e-6).floor() as i64;
-        let places: Vec<f64> = (first..=last).map(|index| index as f64 * step).collect();
-        let ticks = places
-            .iter()
-            .map(|place| (*place, linear_text(*place, step, low.abs().max(high.abs()))))
-            .collect();
+        let largest = low.abs().max(high.abs());
+        let tick = |place: f64| (place, linear_text(place, step, largest));
+        let ticks = (first..=last).map(|index| tick(index as f64 * step)).collect();
         Self {
-            low,
-            high,
-            log: false,
             ticks,
-            air: 0.0,
+            ..Self::plain(low, high)
+        }
+    }
+
+    fn log(low: f64, high: f64, ticks: Vec<(f64, String)>) -> Self {
+        Self {
+            log: true,
+            ticks,
+            ..Self::plain(low, high)
         }
     }
 
     fn log_values(values: impl Iterator<Item = f64>) -> Self {
         let positive = values.filter(|value| value.is_finite() && *value > 0.0);
-        let (low, high) = positive.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| {
-            (low.min(value), high.max(value))
-        });
+        let wider = |(low, high): (f64, f64), value| (low.min(value), high.max(value));
+        let (low, high) = positive.fold((f64::INFINITY, 0.0), wider);
         if low > high {
             return Self::log_values([1.0, 10.0].into_iter());
         }
         let low = round_down(low * 0.95);
         let high = round_up((high * 1.02).max(low * 2.0));
-        Self {
-            low,
-            high,
-            log: true,
-            ticks: log_ticks(low, high),
-            air: 0.0,
-        }
+        Self::log(low, high, log_ticks(low, high))
     }
 
     fn log_positions(values: &[f64]) -> Self {
@@ -226,13 +215,7 @@ impl Axis {
         } else {
             ticks
         };
-        Self {
-            low,
-            high,
-            log: true,
-            ticks,
-            air: 0.0,
-        }
+        Self::log(low, high, ticks)
     }
 }
 
@@ -248,22 +231,18 @@ fn nice_step(rough: f64) -> f64 {
     step * power
 }
 
+/// The next 1, 2 or 5 times a power of ten, at `value` or below it.
 fn round_down(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let step = [5.0, 2.0, 1.0]
-        .into_iter()
-        .find(|step| step * power <= value * 1.000_001)
-        .unwrap_or(1.0);
-    step * power
+    let fits = |step: &f64| step * power <= value * 1.000_001;
+    power * [5.0, 2.0, 1.0].into_iter().find(fits).unwrap_or(1.0)
 }
 
+/// The next 1, 2 or 5 times a power of ten, at `value` or above it.
 fn round_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .find(|step| step * power >= value * 0.999_999)
-        .unwrap_or(10.0);
-    step * power
+    let fits = |step: &f64| step * power >= value * 0.999_999;
+    power * [1.0, 2.0, 5.0].into_iter().find(fits).unwrap_or(10.0)
 }
 
 /// Powers of ten, every second or third where there are many; 1, 2, 5 where there are few.
@@ -300,30 +279,20 @@ fn doubling_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
 mod tests {
     use super::*;
 
-    fn texts(axis: &Axis) -> String {
-        axis.ticks
-            .iter()
-            .map(|(_, text)| text.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+    #[track_caller]
+    fn ticks(axis: &Axis, expected: &str) {
+        let texts: Vec<&str> = axis.ticks.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts.join(" "), expected);
     }
 
     #[track_caller]
     fn values(values: &[f64], log: bool, expected: &str) {
-        assert_eq!(
-            texts(&Axis::of_values(values.iter().copied(), log)),
-            expected,
-            "{values:?}"
-        );
+        ticks(&Axis::of_values(values.iter().copied(), log), expected);
     }
 
     #[track_caller]
     fn positions(values: &[f64], log: bool, expected: &str) {
-        assert_eq!(
-            texts(&Axis::of_positions(values.iter().copied(), log)),
-            expected,
-            "{values:?}"
-        );
+        ticks(&Axis::of_positions(values.iter().copied(), log), expected);
     }
 
     #[test]

@@ -154,12 +154,9 @@ pub fn svg(
     let (width, height) = (head.width.round() as u32, (bottom + theme::MARGIN).ceil() as u32);
     let mut document = String::new();
     let sheet = Sheet(SVGBackend::with_string(&mut document, (width, height)).into_drawing_area());
-    sheet.rect((0.0, 0.0), (f64::from(width), f64::from(height)), theme::BORDER)?;
-    sheet.rect(
-        (2.0, 2.0),
-        (f64::from(width) - 2.0, f64::from(height) - 2.0),
-        theme::CARD,
-    )?;
+    let corner = |inset: f64| (f64::from(width) - inset, f64::from(height) - inset);
+    sheet.rect((0.0, 0.0), corner(0.0), theme::BORDER)?;
+    sheet.rect((2.0, 2.0), corner(2.0), theme::CARD)?;
     for line in &head.lines {
         sheet.text(line)?;
     }
@@ -171,26 +168,14 @@ pub fn svg(
     drop(sheet);
     // Shown at half the size of the grid, with a name for screen readers.
     let size = format!("<svg width=\"{width}\" height=\"{height}\"");
-    let scale = theme::GRID_SCALE as u32;
-    let shown = format!(
-        "<svg role=\"img\" width=\"{}\" height=\"{}\"",
-        width / scale,
-        height.div_ceil(scale)
-    );
+    let (width, height) = (width / theme::GRID_SCALE, height.div_ceil(theme::GRID_SCALE));
+    let shown = format!("<svg role=\"img\" width=\"{width}\" height=\"{height}\"");
     let document = document.replacen(&size, &shown, 1);
     // What SVG takes for granted anyway; a third of the bytes of a field.
     let document = document.replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "");
-    let end_of_head = document.find('>').context("an SVG begins with its head")? + 1;
-    let title = chart
-        .text("title")
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    Ok(format!(
-        "{}\n<title>{title}</title>{}",
-        &document[..end_of_head],
-        &document[end_of_head..]
-    ))
+    let (head, rest) = document.split_once('>').context("an SVG begins with its head")?;
+    let title = chart.text("title").replace('&', "&amp;").replace('<', "&lt;");
+    Ok(format!("{head}>\n<title>{title}</title>{rest}"))
 }
 
 fn pixel((x, y): (f64, f64)) -> (i32, i32) {

@@ -21,7 +21,7 @@ pub const GRID: RGBColor = RGBColor(0xe6, 0xe2, 0xd9);
 pub const BASELINE: RGBColor = RGBColor(0x9a, 0x9c, 0xa1);
 
 /// Pixels of the grid for each pixel shown.
-pub const GRID_SCALE: i32 = 2;
+pub const GRID_SCALE: u32 = 2;
 /// Width of most charts.
 pub const WIDTH: f64 = 1600.0;
 /// Free border inside the card.

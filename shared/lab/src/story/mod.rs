@@ -171,11 +171,6 @@ impl Story {
         &self.args
     }
 
-    /// The machine that it runs on.
-    pub fn machine(&self) -> &Machine {
-        &self.document.machine
-    }
-
     /// What was recorded so far.
     pub fn document(&self) -> &Document {
         &self.document
@@ -213,7 +208,7 @@ impl Story {
     }
 
     /// Waits for Enter on a terminal; `r` runs through the rest, `q` ends the story.
-    pub fn pause(&mut self) {
+    fn pause(&mut self) {
         if !self.screen.is_interactive() {
             return;
         }
