@@ -1,4 +1,4 @@
-//! Every kind of chart with awkward data. `LAB_GALLERY=folder cargo test -p lab --test gallery` writes them, and the recorded
+//! Every kind of chart with awkward data. `LAB_GALLERY=folder cargo test -p lab --test suite gallery` writes them, and the recorded
 //! charts of all lessons, for the eye.
 
 use lab::chart::{Chart, font};

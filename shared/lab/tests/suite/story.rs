@@ -1,10 +1,8 @@
 //! A story as its reader sees it: the transcript on a pipe, the questions on a terminal, the document for machines.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 
-use common::{Board, LESSON, machine, tell};
+use crate::common::{self, Board, LESSON, machine, tell};
 use lab::args::CommonArgs;
 use lab::race::{Better, RaceEntry, RaceResult};
 use lab::record::Document;
@@ -189,7 +187,11 @@ fn a_process_whose_reader_is_gone_ends_quietly() {
         panic!("the story went on without a reader");
     }
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_process_whose_reader_is_gone_ends_quietly", "--nocapture"])
+        .args([
+            "--exact",
+            "story::a_process_whose_reader_is_gone_ends_quietly",
+            "--nocapture",
+        ])
         .env("LAB_TEST_CHILD", "1")
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
