@@ -1,18 +1,18 @@
-//! Length checks that look right and are not. The exercise "catch the cut-off file" asks for test files that tell them from
-//! the correct one.
+//! Length checks that look right and are wrong. The exercise 04.5 asks for test files that tell them from the correct
+//! check.
 
 use crate::header::parse_json;
 
-/// A check: does it accept this file as whole?
+/// A check: whether it accepts this file as whole.
 pub type Check = fn(&[u8]) -> bool;
 
-/// The right one, on lengths alone: the file ends exactly where its last tensor does.
+/// The correct check of lengths: the file ends exactly where its last tensor ends.
 pub fn correct(file: &[u8]) -> bool {
     ends(file).is_some_and(|(data_begin, ends)| ends.into_iter().max().unwrap_or(data_begin) == file.len())
 }
 
 // ANCHOR: careless
-/// The careless ones, each with what it forgets.
+/// The careless checks, each with its fault.
 pub const CARELESS: [(&str, Check); 5] = [
     ("stops after the header", stops_after_the_header),
     ("wants some data, not all of it", wants_some_data),
@@ -21,7 +21,7 @@ pub const CARELESS: [(&str, Check); 5] = [
     ("takes a short length field for an empty file", takes_short_for_empty),
 ];
 
-/// End of the header and end of the last tensor, both from the start of the file; `None` when the header is not readable.
+/// The end of the header and the ends of the tensors, from the start of the file; `None` if the header is not readable.
 fn ends(file: &[u8]) -> Option<(usize, Vec<usize>)> {
     let (length, rest) = file.split_first_chunk::<8>()?;
     let header_bytes = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -50,7 +50,7 @@ fn is_off_by_one(file: &[u8]) -> bool {
     ends(file).is_some_and(|(_, ends)| ends.into_iter().max().unwrap_or(0) <= file.len() + 1)
 }
 
-/// Accepts what is too short to hold a length, as a file without tensors.
+/// Accepts a file that is too short for a length, as a file without tensors.
 fn takes_short_for_empty(file: &[u8]) -> bool {
     file.len() < 8 || correct(file)
 }

@@ -1,20 +1,20 @@
-//! A folder's safetensors files as one set of tensors: single, sharded with an index, or sharded without.
+//! The safetensors files of a folder as one set of tensors: a single file, or shards with or without an index.
 
 use crate::bytes::{Access, FileBytes, read_text, unreadable};
 use crate::dtype::{Dtype, TensorInfo, first_not_finite, first_not_finite_bf16, widen};
 use crate::error::{LoadError, Result};
-use crate::exercises::{bf16_bits, safe_header, stored_name};
+use crate::exercises::{safe_header, stored_name};
 use crate::header::Entry;
-use crate::shapes::{expected_shape, is_leftover, tensor_names};
-use crate::source::WeightSource;
+use crate::shapes::{HEAD, match_names};
+use crate::source::{WeightSource, read_rounded};
 use half::bf16;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use training::config::LlamaConfig;
 
-/// Name of an unsharded file.
+/// Name of a single file.
 pub const SINGLE_FILE: &str = "model.safetensors";
-/// Name of the list that says which shard holds which tensor.
+/// Name of the index: a map from tensors to shards.
 pub const INDEX_FILE: &str = "model.safetensors.index.json";
 
 /// One open file.
@@ -24,21 +24,21 @@ struct Shard {
     data_begin: usize,
 }
 
-/// Where a tensor lies: the shard, and its checked entry there.
+/// The place of a tensor: its shard, and its checked entry there.
 struct Place {
     shard: usize,
     entry: Entry,
 }
 
-/// All tensors of a folder. Stored names are kept; [`Checkpoint::check`] gives them their canonical names.
+/// All tensors of a folder, under their stored names. [`Checkpoint::check`] adds the canonical names.
 pub struct Checkpoint {
     model: String,
     shards: Vec<Shard>,
-    /// By stored name.
+    /// Places by stored name.
     places: BTreeMap<String, Place>,
-    /// Canonical name to stored name, in the order of the forward pass; empty until `check`.
+    /// Canonical names with stored names, in the order of the forward pass; empty before `check`.
     names: Vec<(String, String)>,
-    /// The same, for look-up.
+    /// The same for look-up by canonical name.
     by_name: BTreeMap<String, String>,
 }
 
@@ -49,13 +49,7 @@ impl Checkpoint {
     /// No such file, a broken header, a name in two shards, or an index that disagrees with the shards.
     pub fn open(folder: &Path, access: Access) -> Result<Self> {
         let (files, index) = shard_files(folder)?;
-        let mut checkpoint = Self {
-            model: folder.display().to_string(),
-            shards: Vec::new(),
-            places: BTreeMap::new(),
-            names: Vec::new(),
-            by_name: BTreeMap::new(),
-        };
+        let mut checkpoint = Self::empty(folder.display().to_string());
         for file in files {
             let bytes = FileBytes::open(&folder.join(&file), access)?;
             checkpoint.add_shard(file, bytes)?;
@@ -64,20 +58,24 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// Opens one file that is already in reach. Tests and the fuzzers come in by this door.
+    /// Opens one file whose bytes are already readable.
     ///
     /// # Errors
     /// A broken header.
     pub fn from_bytes(file: &str, bytes: FileBytes) -> Result<Self> {
-        let mut checkpoint = Self {
-            model: file.to_string(),
+        let mut checkpoint = Self::empty(file.to_string());
+        checkpoint.add_shard(file.to_string(), bytes)?;
+        Ok(checkpoint)
+    }
+
+    fn empty(model: String) -> Self {
+        Self {
+            model,
             shards: Vec::new(),
             places: BTreeMap::new(),
             names: Vec::new(),
             by_name: BTreeMap::new(),
-        };
-        checkpoint.add_shard(file.to_string(), bytes)?;
-        Ok(checkpoint)
+        }
     }
 
     fn add_shard(&mut self, file: String, bytes: FileBytes) -> Result<()> {
@@ -97,7 +95,8 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Every tensor of the index must be in the shard that the index names. (More tensors are caught by `check`.)
+    /// Every tensor of the index must be in the shard that the index names. (`check` finds tensors that the index
+    /// lacks.)
     fn check_index(&self, index: &BTreeMap<String, String>) -> Result<()> {
         for (name, file) in index {
             let found = (self.places.get(name)).map(|place| &self.shards[place.shard].file);
@@ -111,62 +110,34 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Whether the files hold a head of their own.
+    /// Whether the files have a head of their own.
     pub fn has_head(&self) -> bool {
-        self.places.contains_key(crate::shapes::HEAD)
+        self.places.contains_key(HEAD)
     }
 
-    /// Names in the files, with their types and shapes, sorted by name.
+    /// The entries of all tensors, sorted by stored name.
     pub fn stored(&self) -> impl Iterator<Item = &Entry> {
         self.places.values().map(|place| &place.entry)
     }
 
-    /// Compares with what the config promises, and gives each tensor its canonical name. `config` says that the head is tied
-    /// exactly when [`Checkpoint::has_head`] says that there is none.
+    /// Compares the tensors with those that the config implies, and gives each its canonical name. `config` says that
+    /// the head is tied if and only if the file has no head ([`Checkpoint::has_head`]).
     ///
     /// # Errors
-    /// The first tensor that is missing, of another shape, or has no place in the model.
+    /// The first tensor that is missing, has another shape, or has no place in the model.
     pub fn check(&mut self, config: &LlamaConfig) -> Result<()> {
-        let mut used = BTreeSet::new();
-        let mut names = Vec::new();
-        // ANCHOR: check
-        for name in tensor_names(config) {
-            let has = |stored: &str| self.places.contains_key(stored);
-            let Some(stored) = stored_name(&name, &has) else {
-                let model = self.model.clone();
-                return Err(LoadError::MissingTensor { model, name });
-            };
-            let expected = expected_shape(config, &name).unwrap_or_default();
-            let found = &self.places[&stored].entry.shape;
-            if *found != expected {
-                return Err(LoadError::WrongShape {
-                    model: self.model.clone(),
-                    name: stored,
-                    expected,
-                    found: found.clone(),
-                });
-            }
-            used.insert(stored.clone());
-            names.push((name, stored));
-        }
-        // ANCHOR_END: check
-        let extra = self
-            .places
-            .keys()
-            .find(|name| !used.contains(*name) && !is_leftover(name));
-        if let Some(name) = extra {
-            return Err(LoadError::ExtraTensor {
-                model: self.model.clone(),
-                name: name.clone(),
-                num_layers: config.num_layers,
-            });
-        }
+        let shapes = self
+            .stored()
+            .map(|entry| (entry.name.as_str(), entry.shape.as_slice()))
+            .collect();
+        let stored_as = |name: &str| stored_name(name, &|stored| self.places.contains_key(stored));
+        let names = match_names(&self.model, config, &shapes, stored_as)?;
         self.by_name = names.iter().cloned().collect();
         self.names = names;
         Ok(())
     }
 
-    /// A tensor's entry and its stored bytes, not copied. `name` is canonical, or as stored.
+    /// The entry and the stored bytes of a tensor, not copied. `name` is canonical or stored.
     pub fn bytes(&self, name: &str) -> Option<(&Entry, &[u8])> {
         let stored = self.by_name.get(name).map_or(name, String::as_str);
         let place = self.places.get(stored)?;
@@ -175,7 +146,7 @@ impl Checkpoint {
         Some((&place.entry, &data[place.entry.begin..place.entry.end]))
     }
 
-    /// The file, first byte and number of bytes of a tensor, for those who read it themselves.
+    /// The file, first byte and number of bytes of a tensor, for a caller that reads the file itself.
     ///
     /// # Errors
     /// No such tensor.
@@ -237,20 +208,14 @@ impl WeightSource for Checkpoint {
 
     fn read_bf16(&self, name: &str, out: &mut Vec<bf16>) -> Result<()> {
         let (entry, bytes) = self.tensor(name)?;
-        out.clear();
-        out.reserve_exact(bytes.len() / entry.dtype.block_bytes());
-        if entry.dtype == Dtype::BF16 {
-            out.extend((bytes.as_chunks::<2>().0.iter()).map(|b| bf16::from_le_bytes(*b)));
-        } else {
-            // Through a small buffer, so that the f32 values are never all in memory.
-            let mut buffer = Vec::new();
-            for chunk in bytes.chunks(4096 * entry.dtype.block_bytes()) {
-                buffer.clear();
-                widen(entry.dtype, chunk, &mut buffer);
-                out.extend(buffer.iter().map(|v| bf16::from_bits(bf16_bits(*v))));
-            }
+        if entry.dtype != Dtype::BF16 {
+            return read_rounded(self, name, out);
         }
-        count_read(bytes.len(), out.len() * 2);
+        // Values that are stored as bf16 need no copy in f32.
+        out.clear();
+        out.reserve_exact(bytes.len() / 2);
+        out.extend(bytes.as_chunks::<2>().0.iter().map(|b| bf16::from_le_bytes(*b)));
+        count_read(bytes.len(), bytes.len());
         match first_not_finite_bf16(out) {
             Some(index) => Err(self.not_finite(name, index, out[index].to_f32())),
             None => Ok(()),
@@ -264,7 +229,7 @@ impl WeightSource for Checkpoint {
     }
 }
 
-/// Counts one tensor that was read, from its sizes.
+/// Counts one tensor that was read.
 pub(crate) fn count_read(read: usize, written: usize) {
     lab::ledger::count(|ledger| {
         ledger.bytes_read += read as u64;
@@ -273,11 +238,11 @@ pub(crate) fn count_read(read: usize, written: usize) {
     });
 }
 
-/// Tensor name to file name, as an index says; empty without an index.
+/// Tensor names with file names, from an index; empty without one.
 type Index = BTreeMap<String, String>;
 
-/// The files to open, in order, and the index if there is one: `model.safetensors`, else what the index lists, else every
-/// `.safetensors` file of the folder.
+/// The files to open, in order, and the index if there is one: `model.safetensors`, else the files of the index, else
+/// every `.safetensors` file of the folder.
 fn shard_files(folder: &Path) -> Result<(Vec<String>, Index)> {
     const ADVICE: &str = "check the path, or fetch the model again";
     if folder.join(SINGLE_FILE).is_file() {
@@ -299,7 +264,7 @@ fn shard_files(folder: &Path) -> Result<(Vec<String>, Index)> {
     if files.is_empty() {
         return Err(LoadError::Unreadable {
             path: folder.display().to_string(),
-            reason: "it holds no .safetensors file".into(),
+            reason: "it has no .safetensors file".into(),
             advice: "check the path; for GGUF, give the .gguf file itself",
         });
     }
@@ -320,7 +285,7 @@ fn parse_index(text: &str) -> Result<Index> {
     };
     let index: IndexFile = serde_json::from_str(text)
         .map_err(|error| bad("weight_map", "a map from tensors to files", error.to_string()))?;
-    // A file name, not a path: a downloaded index must not reach out of its folder.
+    // Only file names, no paths: a downloaded index must not reach out of its folder.
     for (name, file) in &index.weight_map {
         let plain = Path::new(file).file_name().is_some_and(|name| name == file.as_str());
         if !plain {

@@ -1,10 +1,10 @@
-//! The commands beside the story.
+//! The commands besides the story.
 
 use anyhow::{Context, bail};
 use lab::args::CommonArgs;
 use loading::Dtype;
+use loading::bytes::LoadPlan;
 use loading::manifest::{FileRecord, Manifest, folder_of};
-use loading::memory::LoadPlan;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub fn parse_plan(name: &str) -> Result<LoadPlan, String> {
         .ok_or_else(|| "expected `whole file`, `one by one` or `mapped`".into())
 }
 
-/// `convert`: progress on stderr, one line (or one JSON document) on stdout.
+/// `convert`: shows progress on stderr and prints one line (or one JSON document) on stdout.
 pub fn convert(args: &CommonArgs, from: &str, folder: &Path, dtype: Option<Dtype>) -> anyhow::Result<()> {
     let start = std::time::Instant::now();
     let model = loading::open(from)?;
@@ -54,7 +54,7 @@ pub fn convert(args: &CommonArgs, from: &str, folder: &Path, dtype: Option<Dtype
     Ok(())
 }
 
-/// `verify FILE --sha256 HEX`.
+/// `verify FILE --sha256 HEX`: compares one file with a digest.
 pub fn verify_file(args: &CommonArgs, file: &Path, sha256: &str) -> anyhow::Result<()> {
     let result = loading::manifest::verify_file(file, sha256);
     if args.json {
@@ -66,7 +66,7 @@ pub fn verify_file(args: &CommonArgs, file: &Path, sha256: &str) -> anyhow::Resu
     Ok(result?)
 }
 
-/// `verify`: every file of the manifest, good or bad, then the verdict.
+/// `verify`: prints the result for every file of the manifest, then the verdict.
 pub fn verify(args: &CommonArgs, manifest: Option<PathBuf>) -> anyhow::Result<()> {
     let path = manifest.unwrap_or_else(default_manifest);
     let manifest = Manifest::read(&path)?;
@@ -97,17 +97,17 @@ pub fn verify(args: &CommonArgs, manifest: Option<PathBuf>) -> anyhow::Result<()
     Ok(())
 }
 
-/// A file to be added to the manifest.
+/// A file to add to the manifest.
 pub struct Addition {
-    /// Relative to the manifest's folder.
+    /// Path relative to the manifest's folder.
     pub path: String,
-    /// SPDX name.
+    /// SPDX name of the licence.
     pub licence: String,
-    /// Where it comes from.
+    /// Source of the file.
     pub origin: String,
 }
 
-/// `manifest`: prints it, adds a file, or makes it anew.
+/// `manifest`: prints the manifest, adds a file, or records all files anew.
 pub fn manifest(
     args: &CommonArgs,
     manifest: Option<PathBuf>,

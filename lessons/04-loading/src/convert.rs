@@ -1,8 +1,8 @@
-//! `lesson04 convert MODEL FOLDER`: a GGUF file (or any other model that opens) as a Hugging Face folder.
+//! `lesson04 convert MODEL FOLDER`: writes a GGUF file (or any other model that opens) as a Hugging Face folder.
 //!
-//! A block of 4-bit numbers times an f16 scale is a number of up to 15 significant bits: bf16 keeps 8 of them, f16 has 11. A
-//! converter that rounds is a second quantizer. So the folder gets the smallest type that holds every value of the file
-//! exactly, which for quantized files is f32, unless the caller asks for another.
+//! A 4-bit number times an f16 scale has up to 15 significant bits; bf16 keeps 8 of them, f16 has 11. A converter that
+//! rounds is a second quantizer. So the folder gets the smallest type that holds every value of the file exactly, which
+//! for quantized files is f32, unless the caller asks for another type.
 
 use crate::checkpoint::SINGLE_FILE;
 use crate::config::{CONFIG_FILE, GENERATION_FILE};
@@ -16,7 +16,7 @@ use half::f16;
 use serde_json::json;
 use std::path::Path;
 
-/// What was written.
+/// The result of a conversion.
 #[derive(Debug)]
 pub struct Converted {
     /// Type of all weights in the folder.
@@ -29,8 +29,8 @@ pub struct Converted {
     pub written_bytes: u64,
 }
 
-/// The smallest plain type that holds every value of `source` exactly. Cost: one pass over the values, less if one of the
-/// first tensors needs f32.
+/// The smallest plain type that holds every value of `source` exactly. Cost: one pass over the values, less if one of
+/// the first tensors needs f32.
 ///
 /// # Errors
 /// A tensor that can not be read.
@@ -52,8 +52,9 @@ pub fn exact_dtype(source: &dyn WeightSource) -> Result<Dtype> {
     })
 }
 
-/// Writes a model as a folder; `dtype` overrides [`exact_dtype`]. `progress` hears (tensors done, tensors). Files of an earlier
-/// conversion are replaced. config.json is written last: a folder without it was not finished.
+/// Writes a model as a folder; `dtype` overrides [`exact_dtype`]. `progress` is called with (tensors done, all
+/// tensors). Files of an earlier conversion are replaced. config.json is written last, so a folder without it is not
+/// finished.
 ///
 /// # Errors
 /// Weights that can not be read, or a folder that can not be written.

@@ -1,8 +1,8 @@
-//! A small fixed piece of work for each exercise, for comparing two bodies of it: `cargo course check` counts it, `cargo course run`
-//! times it.
+//! One small task for each exercise. `cargo course check` counts what it costs, `cargo course run` times it, for the
+//! learner's function and for the reference.
 
+use crate::bytes::LoadPlan;
 use crate::exercises::{bf16_bits, cut_off_files, peak_bytes, safe_header, stored_name};
-use crate::memory::LoadPlan;
 use lab::cost::Task;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -47,7 +47,7 @@ fn name(index: usize) -> String {
     format!("layers.{index}.input_layernorm.weight")
 }
 
-/// A right file: many tensors of four bytes, the last one first in the header.
+/// A correct file: 60 tensors of four bytes, the last one first in the header.
 fn small_file() -> Vec<u8> {
     let mut json = String::from("{");
     for index in (0..NUM_TENSORS).rev() {

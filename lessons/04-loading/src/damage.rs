@@ -1,5 +1,5 @@
-//! Ways in which a weight file arrives broken, to see who notices: the header check, the check of the values, or only the
-//! checksum.
+//! Kinds of damage to a weight file. The header check refuses some of them, the check of the values others, and some
+//! only the checksum.
 
 use crate::dtype::Dtype;
 use crate::exercises::safe_header;
@@ -11,11 +11,11 @@ use serde_json::Value;
 pub enum Damage {
     /// The download stopped.
     CutOff,
-    /// The first eight bytes are something else's.
+    /// The first eight bytes are those of another format.
     ForgedLength,
     /// The offsets of a tensor point into its neighbour.
     Overlap,
-    /// A weight is not a number.
+    /// A weight is NaN.
     NotANumber,
     /// One bit of one weight is wrong.
     FlippedBit,
@@ -24,7 +24,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// All of them, the loudest first.
+    /// All kinds, in the order of the checks that refuse them.
     pub const ALL: [Self; 6] = [
         Self::CutOff,
         Self::ForgedLength,
@@ -34,7 +34,7 @@ impl Damage {
         Self::Swapped,
     ];
 
-    /// For tables.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CutOff => "cut off at one half",
@@ -46,8 +46,8 @@ impl Damage {
         }
     }
 
-    /// Damages a correct safetensors file. It must hold at least two tensors, of which two have one shape (for
-    /// [`Damage::Swapped`]); a file that does not comes back as it was.
+    /// Damages a correct safetensors file. For [`Damage::Swapped`] it must have two tensors of one shape; another file
+    /// is returned unchanged.
     pub fn apply(self, file: &[u8]) -> Vec<u8> {
         let mut broken = file.to_vec();
         let Ok(header) = safe_header("file", file) else {
@@ -75,7 +75,7 @@ impl Damage {
     }
 }
 
-/// Moves a tensor one of its values towards the front, and keeps its length.
+/// Moves a tensor one value towards the front and keeps its length.
 fn overlap(json: &mut Value, entry: &Entry) {
     let value = entry.dtype.block_bytes();
     if entry.begin >= value {
@@ -97,7 +97,7 @@ fn swap(json: &mut Value, entries: &[Entry]) {
     }
 }
 
-/// The same data behind another header.
+/// The same data behind an edited header.
 pub fn edit_header(file: &[u8], edit: impl FnOnce(&mut Value)) -> Vec<u8> {
     let Some((length, rest)) = file.split_first_chunk::<8>() else {
         return file.to_vec();

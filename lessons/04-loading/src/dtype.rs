@@ -1,7 +1,7 @@
-//! How a number is stored: the types of the two file formats, their sizes, and the way from bytes to `f32`.
+//! The number formats of the two file formats, their sizes, and the conversion of bytes to `f32`.
 //!
 //! ```text
-//!          sign  exponent  fraction            values in
+//!          sign  exponent  fraction            values
 //! f32       1       8        23     4 bytes    1
 //! f16       1       5        10     2 bytes    1      finer than bf16, but nothing above 65504
 //! bf16      1       8         7     2 bytes    1      the upper half of an f32
@@ -35,7 +35,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Values that are stored together: 32 for the blocks of GGUF, else 1.
+    /// Number of values that are stored together: 32 for the blocks of GGUF, else 1.
     pub const fn block_len(self) -> usize {
         match self {
             Self::F32 | Self::F16 | Self::BF16 => 1,
@@ -54,7 +54,7 @@ impl Dtype {
         }
     }
 
-    /// Bytes of `num_values` values; `None` when they do not fill whole blocks or the size overflows.
+    /// Bytes of `num_values` values; `None` if they do not fill whole blocks or the size overflows.
     pub fn bytes(self, num_values: u64) -> Option<u64> {
         let block_len = self.block_len() as u64;
         if !num_values.is_multiple_of(block_len) {
@@ -63,7 +63,7 @@ impl Dtype {
         (num_values / block_len).checked_mul(self.block_bytes() as u64)
     }
 
-    /// The name in a safetensors header, in a GGUF listing and in our tables.
+    /// The name in a safetensors header, in a GGUF listing and in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "F32",
@@ -82,7 +82,7 @@ impl std::fmt::Display for Dtype {
     }
 }
 
-/// What is known of a tensor without reading it.
+/// The type and shape of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TensorInfo {
     /// How its values are stored.
@@ -92,7 +92,7 @@ pub struct TensorInfo {
 }
 
 impl TensorInfo {
-    /// Number of values. The shape was checked when its file was opened, so this can not overflow.
+    /// Number of values. The shape was checked when the file was opened, so the product can not overflow.
     pub fn num_values(&self) -> usize {
         self.shape.iter().product()
     }
@@ -100,17 +100,18 @@ impl TensorInfo {
 
 /// Appends the values behind `bytes` to `out`, as `f32`. Exact: every f16 and bf16 value is an f32 value.
 ///
-/// `bytes` need no alignment (a safetensors header has any length). Cost: reads `bytes` once, writes 4 bytes a value.
+/// `bytes` need no alignment, because a safetensors header may have any length. Cost: reads `bytes` once, writes 4
+/// bytes a value.
 ///
 /// # Panics
-/// When `bytes` is no whole number of values, or when `dtype` is a block type.
+/// If `bytes` is not a whole number of values, or `dtype` is a block type.
 pub fn widen(dtype: Dtype, bytes: &[u8], out: &mut Vec<f32>) {
     assert_eq!(bytes.len() % dtype.block_bytes(), 0, "whole values");
     let begin = out.len();
     match dtype {
         Dtype::F32 => out.extend(bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b))),
-        // The hardware has an instruction for f16; `half` uses it where it finds it. It wants aligned input, so that
-        // values go through a buffer of one cache line's worth of lines.
+        // The hardware has an instruction for f16, which `half` uses where it exists. It needs aligned input, so the
+        // values pass through a buffer.
         Dtype::F16 => {
             out.resize(begin + bytes.len() / 2, 0.0);
             let mut buffer = [f16::ZERO; 1024];
@@ -122,43 +123,31 @@ pub fn widen(dtype: Dtype, bytes: &[u8], out: &mut Vec<f32>) {
                 buffer.convert_to_f32_slice(to);
             }
         }
-        Dtype::BF16 => out.extend(
-            bytes
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .map(|b| f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16)),
-        ),
+        Dtype::BF16 => {
+            let values = bytes.as_chunks::<2>().0.iter();
+            out.extend(values.map(|b| f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16)));
+        }
         Dtype::Q8_0 | Dtype::Q4_0 | Dtype::Q4_1 => panic!("{dtype} values come in blocks"),
     }
 }
 
 /// Index of the first value that is NaN or infinite.
-///
-/// A first pass only collects whether there is one, which runs at the speed of memory; only then a second looks for it.
 pub fn first_not_finite(values: &[f32]) -> Option<usize> {
-    const EXPONENT: u32 = 0x7f80_0000;
-    let mut found = false;
-    for chunk in values.chunks(4096) {
-        let highest = chunk
-            .iter()
-            .fold(0, |highest: u32, v| highest.max(v.to_bits() & EXPONENT));
-        found |= highest == EXPONENT;
-    }
-    found.then(|| values.iter().position(|v| !v.is_finite()))?
+    first_that_is_not(values, f32::is_finite)
 }
 
-/// As [`first_not_finite`], on bf16.
+/// As [`first_not_finite`], for bf16.
 pub fn first_not_finite_bf16(values: &[bf16]) -> Option<usize> {
-    const EXPONENT: u16 = 0x7f80;
-    let mut found = false;
-    for chunk in values.chunks(4096) {
-        let highest = chunk
-            .iter()
-            .fold(0, |highest: u16, v| highest.max(v.to_bits() & EXPONENT));
-        found |= highest == EXPONENT;
-    }
-    found.then(|| values.iter().position(|v| !v.is_finite()))?
+    first_that_is_not(values, bf16::is_finite)
+}
+
+fn first_that_is_not<T: Copy>(values: &[T], is_finite: impl Fn(T) -> bool) -> Option<usize> {
+    const CHUNK: usize = 4096;
+    // Without an early exit the loop over a chunk uses vector registers. Only a chunk with such a value is searched.
+    let all_finite = |chunk: &[T]| chunk.iter().fold(true, |all, value| all & is_finite(*value));
+    let (index, chunk) = values.chunks(CHUNK).enumerate().find(|(_, chunk)| !all_finite(chunk))?;
+    let within = chunk.iter().position(|value| !is_finite(*value))?;
+    Some(index * CHUNK + within)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A model as a whole: config, weights, tokenizer and chat template, checked against each other.
+//! A whole model: config, weights, tokenizer and chat template, checked against each other.
 
 use crate::bytes::{Access, FileBytes, read_text};
 use crate::checkpoint::Checkpoint;
@@ -13,9 +13,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use training::TokenId;
 
-/// A model that is ready to be built: nothing in it contradicts anything else.
+/// An open model whose parts agree with each other.
 pub struct ModelFolder {
-    /// Sizes, rotary scaling, ids.
+    /// Sizes, rotary scaling, ids of special tokens.
     pub config: ModelConfig,
     /// The weights; shapes are those of the config.
     pub weights: Box<dyn WeightSource + Send + Sync>,
@@ -27,24 +27,24 @@ pub struct ModelFolder {
     pub bos_token: Option<String>,
     /// Text of the token that ends a text, for the template.
     pub eos_token: Option<String>,
-    /// What to call it in tables: `stories`, `random:135m`, a folder's or file's name.
+    /// Name in tables: `stories`, `random:135m`, or the name of the folder or file.
     pub name: String,
 }
 
-/// Name of the file with the chat template and the special tokens' texts.
+/// Name of the file with the chat template and the texts of special tokens.
 pub const TOKENIZER_CONFIG_FILE: &str = "tokenizer_config.json";
 
 /// Opens `stories` (the trained model in `data/stories`), `random:15m|135m|1.1b`, a Hugging Face folder or a GGUF file.
 ///
-/// Weights are mapped: nothing of them is read yet beyond the headers.
+/// Weights are mapped: only the headers are read.
 ///
 /// # Errors
-/// Everything that [`LoadError`] lists; see there.
+/// All kinds of [`LoadError`].
 pub fn open(model: &str) -> Result<ModelFolder> {
     open_with(model, Access::Mapped)
 }
 
-/// As [`open`], with a choice of how the weights come into reach.
+/// As [`open`], with a choice between mapped and eager reading of the weights.
 ///
 /// # Errors
 /// As [`open`].
@@ -62,7 +62,7 @@ pub fn open_with(model: &str, access: Access) -> Result<ModelFolder> {
     Err(LoadError::UnknownModel { model: model.into() })
 }
 
-/// The path behind a name: `stories` and its small sibling `stories-draft` lie in `data`, every other name is a path already.
+/// The path of a model: `stories` and the smaller `stories-draft` are in `data`; every other name is a path.
 pub fn resolve(model: &str) -> PathBuf {
     match model {
         "stories" | "stories-draft" => lab::paths::data_dir().join(model),
@@ -148,7 +148,7 @@ fn open_gguf(path: &Path, access: Access) -> Result<ModelFolder> {
 pub fn open_weights(folder: &Path, access: Access) -> Result<(ModelConfig, Checkpoint)> {
     let mut config = read_config(folder)?;
     let mut weights = Checkpoint::open(folder, access)?;
-    // The file decides, not the flag. (So does transformers 5, where the two differ.)
+    // The file decides, not the flag, as in transformers 5.
     config.llama.tie_word_embeddings = !weights.has_head();
     weights.check(&config.llama)?;
     Ok((config, weights))
@@ -169,7 +169,7 @@ pub fn read_config(folder: &Path) -> Result<ModelConfig> {
     config::parse(&config_json, generation_json.as_deref())
 }
 
-/// Adds an id to the sorted union.
+/// Adds an id to a sorted list without duplicates.
 pub(crate) fn add_eos(ids: &mut Vec<TokenId>, id: Option<TokenId>) {
     ids.extend(id);
     ids.sort();
@@ -183,7 +183,7 @@ struct Texts {
     eos_token: Option<String>,
 }
 
-/// Reads tokenizer_config.json and chat_template.jinja, where they are.
+/// Reads tokenizer_config.json and chat_template.jinja, if they exist.
 fn read_texts(folder: &Path) -> Result<Texts> {
     const ADVICE: &str = "check the rights, or fetch the model again";
     let mut texts = Texts::default();
@@ -201,14 +201,14 @@ fn read_texts(folder: &Path) -> Result<Texts> {
     Ok(texts)
 }
 
-/// A token is written as its text, or as an object with its text under `content`.
+/// The text of a token, which is a string or an object with the text under `content`.
 fn token_text(value: Option<&Value>) -> Option<String> {
     let value = value?;
     let text = value.as_str().or_else(|| value.get("content")?.as_str())?;
     Some(text.to_string())
 }
 
-/// A template is written as its text, or as a list of named ones, of which `default` is meant.
+/// The text of a template, which is a string or the entry `default` in a list of named templates.
 fn template_text(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::String(text) => Some(text.clone()),

@@ -7,10 +7,10 @@
 //!                 offsets count from 8 + n; [begin, end)
 //! ```
 //!
-//! The format can not run code, which is what "safe" in its name means. Everything else is the reader's duty: each number in
-//! the header was written by somebody else. The checks live in [`crate::exercises::safe_header`]; here is what it returns, the
-//! check of one claim by itself, and the JSON behind it. An ordinary JSON map would silently keep the last of two equal names, so that the map is read
-//! entry by entry.
+//! The format can not run code: that is the meaning of "safe" in its name. All other checks are the reader's duty,
+//! because each number in the header comes from outside. The checks are in [`crate::exercises::safe_header`]. This file
+//! has its result, the check of one claim by itself, and the JSON behind it. An ordinary JSON map would silently keep
+//! the last of two equal names, so the map is read entry by entry.
 
 use crate::dtype::Dtype;
 use crate::error::{LoadError, Result};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 // ANCHOR: types
-/// One tensor of a file, checked: `end - begin` is what shape and type need, and `data_begin + end` lies in the file.
+/// One checked tensor of a file: `end - begin` fits shape and type, and `data_begin + end` lies in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name in the file.
@@ -28,24 +28,24 @@ pub struct Entry {
     pub dtype: Dtype,
     /// Row-major, outermost first.
     pub shape: Vec<usize>,
-    /// First byte, counted from the start of the data section.
+    /// Index of the first byte, from the start of the data section.
     pub begin: usize,
-    /// One past the last byte.
+    /// Index after the last byte, from the start of the data section.
     pub end: usize,
 }
 
 /// A checked header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Where the data section begins in the file.
+    /// Byte of the file at which the data section begins.
     pub data_begin: usize,
     /// All tensors, in the order of their bytes.
     pub entries: Vec<Entry>,
-    /// Free text of the writer, such as `format: pt`.
+    /// Free texts of the writer, such as `format: pt`.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// One tensor as the header claims it to be.
+/// One tensor as the header describes it, not checked.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct RawEntry {
     /// Name of a number format, known or not.
@@ -56,12 +56,12 @@ pub struct RawEntry {
     pub data_offsets: [u64; 2],
 }
 
-/// A header as it stands in the file: all claims, in the file's order, equal names included.
+/// A header as it is in the file: all claims in the file's order, equal names included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawHeader {
     /// Names and claims.
     pub entries: Vec<(String, RawEntry)>,
-    /// The content of each `__metadata__`.
+    /// The content of each `__metadata__` key.
     pub metadata: Vec<BTreeMap<String, String>>,
 }
 
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for RawHeader {
     }
 }
 
-/// The refusals of a reader, with the file's name in each.
+/// The errors of a reader, each with the name of the file.
 #[derive(Clone, Copy)]
 pub struct Refuse<'a> {
     /// The file.
@@ -101,7 +101,7 @@ pub struct Refuse<'a> {
 }
 
 impl Refuse<'_> {
-    /// The file ends early.
+    /// The file ends before its last tensor.
     pub fn cut_off(&self, expected_bytes: u64, found_bytes: u64) -> LoadError {
         LoadError::CutOff {
             file: self.file.into(),
@@ -119,7 +119,7 @@ impl Refuse<'_> {
         }
     }
 
-    /// The header would be longer than the file.
+    /// The header is longer than the file.
     pub fn header_too_long(&self, header_bytes: u64, file_bytes: u64) -> LoadError {
         LoadError::HeaderTooLong {
             file: self.file.into(),
@@ -128,7 +128,7 @@ impl Refuse<'_> {
         }
     }
 
-    /// A place says something else than the format allows.
+    /// A place in the header breaks a rule of the format.
     pub fn bad(&self, place: &str, expected: &str, found: impl Display) -> LoadError {
         LoadError::BadHeader {
             file: self.file.into(),
@@ -138,7 +138,7 @@ impl Refuse<'_> {
         }
     }
 
-    /// A name stands twice.
+    /// A name occurs twice.
     pub fn duplicate(&self, name: &str) -> LoadError {
         LoadError::DuplicateName {
             file: self.file.into(),
@@ -146,7 +146,7 @@ impl Refuse<'_> {
         }
     }
 
-    /// A type that we do not read.
+    /// The loader does not read this type.
     pub fn dtype(&self, name: &str, found: String) -> LoadError {
         LoadError::WrongDtype {
             file: self.file.into(),
@@ -156,7 +156,7 @@ impl Refuse<'_> {
         }
     }
 
-    /// A size that fits no integer.
+    /// The size of a tensor fits no integer.
     pub fn overflow(&self, name: &str, shape: Vec<u64>) -> LoadError {
         LoadError::ShapeOverflow {
             file: self.file.into(),
@@ -165,7 +165,7 @@ impl Refuse<'_> {
         }
     }
 
-    /// More or fewer bytes than shape and type need.
+    /// A tensor has more or fewer bytes than its shape and type need.
     pub fn length(&self, name: &str, expected_bytes: u64, found_bytes: u64) -> LoadError {
         LoadError::WrongLength {
             file: self.file.into(),
@@ -197,15 +197,15 @@ impl Refuse<'_> {
     }
 }
 
-/// Reads the JSON of a header, without believing any of it.
+/// Reads the JSON of a header and checks none of its claims.
 ///
 /// # Errors
-/// What is wrong with the JSON, in words.
+/// The message of the JSON reader.
 pub fn parse_json(json: &[u8]) -> Result<RawHeader, String> {
     serde_json::from_slice(json).map_err(|error| error.to_string())
 }
 
-/// The number format of that name, among those which a safetensors file can hold and we can read.
+/// The number format with this name, if a safetensors file can hold it and the loader can read it.
 pub fn dtype_of(name: &str) -> Option<Dtype> {
     match name {
         "F32" => Some(Dtype::F32),
@@ -216,11 +216,11 @@ pub fn dtype_of(name: &str) -> Option<Dtype> {
 }
 
 // ANCHOR: checked_entry
-/// One claim by itself: its type is one that we read, its offsets run forwards, and the bytes between them are as many as
-/// its shape and type need. Whether they lie in the file, and between which neighbours, only all claims together can say.
+/// Checks one claim by itself: the loader reads its type, its offsets run forwards, and the number of bytes between
+/// them fits its shape and type. Whether they lie in the file and between their neighbours takes all claims together.
 ///
 /// # Errors
-/// The first of these that does not hold.
+/// The first of these checks that fails.
 pub fn checked_entry(refuse: Refuse<'_>, name: String, claim: RawEntry) -> Result<Entry> {
     let Some(dtype) = dtype_of(&claim.dtype) else {
         return Err(refuse.dtype(&name, claim.dtype));

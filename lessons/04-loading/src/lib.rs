@@ -1,30 +1,30 @@
 //! Lesson 04, loading: what happens before the first token?
 //!
-//! A trained model is a folder of files. This crate reads it: the sizes, the weights, the vocabulary; and it trusts none of
-//! them before they were compared with each other.
+//! A trained model is a folder of files. This crate reads the sizes, the weights and the vocabulary, and compares them
+//! with each other before it uses them.
 //!
 //! ```text
 //! config.json, generation_config.json --> ModelConfig --+
 //! model.safetensors (one or sharded)  --> Checkpoint ---+--> ModelFolder { config, weights, tokenizer, chat_template }
 //! tokenizer.json                      --> Tokenizer  ---+
 //! model.gguf  (all of it in one file) --> Gguf ---------+        weights: dyn WeightSource
-//! random:135m (nothing on the disk)   --> RandomWeights +
+//! random:135m (no file)               --> RandomWeights +
 //! ```
 //!
-//! **New here**: a safetensors header read by hand ([`exercises::safe_header`]), mapped and eager files ([`bytes`]), the number formats
-//! ([`dtype`]), the checks between config, weights and tokenizer ([`folder`]), GGUF ([`gguf`]), the load timeline ([`stages`]),
-//! checksums ([`manifest`]).
+//! **New here**: a safetensors header read by hand ([`exercises::safe_header`]), mapped and eager files ([`bytes`]),
+//! the number formats ([`dtype`]), the checks between config, weights and tokenizer ([`folder`]), GGUF ([`gguf`]), the
+//! load timeline ([`stages`]), checksums ([`manifest`]).
 //!
-//! **Imported**: [`training::LlamaConfig`] and [`training::TokenId`] (lesson 03), packed matrices and the thread pool (lesson 02,
-//! for the stand-in of a first token only), text to ids by the `tokenizers` crate. The `safetensors` crate writes folders, and
-//! is the oracle of the tests.
+//! **Imported**: [`training::LlamaConfig`] and [`training::TokenId`] (lesson 03), packed matrices and the thread pool
+//! (lesson 02, only for the measurement of a first token), text to ids by the `tokenizers` crate. The `safetensors` crate is
+//! the oracle of the tests.
 //!
-//! **Superseded**: nothing. Lesson 03 reads the folders that it wrote itself; this crate reads those of others.
+//! **Superseded**: nothing. Lesson 03 reads the folders that it wrote itself; this crate reads folders from anywhere.
 //!
-//! **Cost**: opening reads the headers and the vocabulary. A tensor is read when it is asked for: its stored bytes once, 4 bytes a
-//! value written.
+//! **Cost**: opening reads the headers and the vocabulary. A tensor is read on request: its stored bytes once, and 4
+//! bytes a value written.
 //!
-//! Modules stand in reading order; the functions that a reader writes are all in [`exercises`].
+//! Modules are in reading order. All functions that a learner writes are in [`exercises`].
 
 pub mod error;
 

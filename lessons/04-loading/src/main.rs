@@ -1,4 +1,4 @@
-//! Lesson 04 as a program: its story, and the commands that other lessons and `cargo course` use.
+//! Lesson 04 as a program: the story, and the commands that other lessons and `cargo course` use.
 
 mod commands;
 mod story;
@@ -51,9 +51,9 @@ enum Command {
         folder: PathBuf,
         /// The plan, by its name
         #[arg(value_parser = commands::parse_plan)]
-        plan: loading::memory::LoadPlan,
+        plan: loading::bytes::LoadPlan,
     },
-    /// Print the manifest of data/; with --write, make lengths and digests of its files anew
+    /// Print the manifest of data/; with --write, record lengths and digests of its files anew
     Manifest {
         /// Add this file (its path relative to the manifest's folder), and write
         #[arg(long, requires = "licence", requires = "origin", value_name = "PATH")]

@@ -1,7 +1,8 @@
-//! The manifest: which bytes a file should have, as a SHA-256 digest, with its licence and origin.
+//! The manifest: the SHA-256 digest of each file, with its licence and origin.
 //!
-//! A header can tell that a file is cut off. It can not tell that a byte in the middle is wrong, or that these are the weights
-//! of another training run: every value is a possible weight. Only a digest made when the file was right can.
+//! A header can tell that a file is cut off. It can not tell that a byte in the middle is wrong, or that the weights
+//! are those of another training run: every value is a possible weight. Only a digest made when the file was right can
+//! tell.
 
 use crate::bytes::{read_text, unreadable};
 use crate::error::{LoadError, Result};
@@ -12,27 +13,27 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A list of files that belong to the repository.
+/// A list of files with their digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format: 1.
     pub schema: u32,
-    /// The files, in the order of the list.
+    /// The records, one for each file.
     pub files: Vec<FileRecord>,
 }
 
-/// What is known of one file.
+/// The record of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRecord {
-    /// Relative to the manifest's folder, with `/`.
+    /// Path relative to the manifest's folder, with `/`.
     pub path: String,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u64,
     /// Digest, 64 lower-case hexadecimal digits.
     pub sha256: String,
     /// SPDX name of the licence.
     pub licence: String,
-    /// Where the file comes from, or what made it.
+    /// Source of the file, or the command that made it.
     pub origin: String,
 }
 
@@ -83,7 +84,7 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// No such file, or one of another form.
+    /// No such file, or a file of another form.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_text(path, "check the path of the manifest")?;
         let bad = |found: String| LoadError::BadHeader {
@@ -99,10 +100,11 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Compares one file with its record: first the length, which costs nothing, then the digest.
+    /// Compares one file with its record: first the length, which needs no reading, then the digest.
     ///
     /// # Errors
-    /// [`LoadError::CutOff`], [`LoadError::TrailingBytes`], [`LoadError::WrongChecksum`], or a file that can not be read.
+    /// [`LoadError::CutOff`], [`LoadError::TrailingBytes`], [`LoadError::WrongChecksum`], or a file that can not be
+    /// read.
     pub fn verify(record: &FileRecord, folder: &Path) -> Result<()> {
         let path = folder.join(&record.path);
         let advice = "fetch the repository again, or make the file as its origin says";
@@ -126,7 +128,7 @@ impl Manifest {
         verify_file(&path, &record.sha256)
     }
 
-    /// Makes length and digest of every listed file anew.
+    /// Records length and digest of every listed file anew.
     ///
     /// # Errors
     /// A listed file that can not be read.
@@ -151,7 +153,7 @@ impl Manifest {
     }
 }
 
-/// The folder in which a manifest's paths begin.
+/// The folder to which the paths of a manifest are relative.
 pub fn folder_of(manifest: &Path) -> PathBuf {
     manifest.parent().unwrap_or(Path::new(".")).to_path_buf()
 }

@@ -1,6 +1,6 @@
-//! How much memory a load takes at its worst moment, and where that is read.
+//! Loading by a plan, and the memory that a process used at its worst moment.
 
-use crate::bytes::{Access, unreadable};
+use crate::bytes::{Access, LoadPlan, unreadable};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::widen;
 use crate::error::Result;
@@ -10,36 +10,11 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The order in which a loader holds stored bytes and loaded values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadPlan {
-    /// Read the whole file, then convert tensor after tensor, then drop the file.
-    WholeFile,
-    /// Read one tensor, convert it, drop its stored bytes, go on.
-    OneByOne,
-    /// Map the file and convert out of the mapping.
-    Mapped,
-}
-
-impl LoadPlan {
-    /// All of them, the greediest first.
-    pub const ALL: [Self; 3] = [Self::WholeFile, Self::OneByOne, Self::Mapped];
-
-    /// For tables and the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WholeFile => "whole file",
-            Self::OneByOne => "one by one",
-            Self::Mapped => "mapped",
-        }
-    }
-}
-
-/// Loads all tensors of a folder as `f32` by a plan. What it holds on the heap at most is [`crate::exercises::peak_bytes`],
-/// and the header.
+/// Loads all tensors of a folder as `f32` by a plan. It holds at most [`crate::exercises::peak_bytes`] on the heap, and
+/// the header.
 ///
 /// # Errors
-/// Whatever is wrong with the folder.
+/// Those of [`open_weights`], and a tensor that can not be read.
 pub fn load_f32(folder: &Path, plan: LoadPlan) -> Result<Vec<Vec<f32>>> {
     let access = match plan {
         LoadPlan::WholeFile => Access::Eager,
@@ -67,7 +42,7 @@ pub fn load_f32(folder: &Path, plan: LoadPlan) -> Result<Vec<Vec<f32>>> {
     Ok(tensors)
 }
 
-/// Appends a tensor's stored bytes to `buffer`, by reading, not through the mapping.
+/// Appends the stored bytes of a tensor to `buffer`. It reads them from the file, not through the mapping.
 ///
 /// # Errors
 /// A file that can not be read.
@@ -82,8 +57,8 @@ pub fn read_stored(folder: &Path, checkpoint: &Checkpoint, name: &str, buffer: &
     Ok(())
 }
 
-/// One line of `/proc/self/status`, in bytes: `VmHWM` is the most memory that was resident at once since the process
-/// began (mapped pages of files included), `VmRSS` what is resident now. `None` where there is no such file.
+/// Reads one line of `/proc/self/status`, in bytes: `VmHWM` is the highest resident memory since the process began
+/// (mapped pages of files included), `VmRSS` the resident memory now. `None` where there is no such file.
 pub fn proc_status_bytes(key: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

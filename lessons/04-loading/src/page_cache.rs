@@ -1,14 +1,15 @@
-//! Cold and warm: whether the operating system still holds a file's pages.
+//! Cold and warm: whether the operating system holds a file's pages.
 //!
-//! The second read of a file does not touch the disk. To measure the first one again without a restart, the pages are
-//! dropped with `posix_fadvise(POSIX_FADV_DONTNEED)` (after `fsync`, since only clean pages go), and `mincore` is asked how many are
-//! left. What stays warm: the file system's own tables, and any cache below the operating system.
+//! The second read of a file does not touch the disk. To measure a first read again without a restart, the pages are
+//! dropped with `posix_fadvise(POSIX_FADV_DONTNEED)` (after `fsync`, because only clean pages can be dropped), and
+//! `mincore` counts the pages that are left. The file system's own tables and the caches below the operating system
+//! stay warm.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Drops a file's pages from the page cache, as far as the system does what it is asked.
+/// Drops a file's pages from the page cache, as far as the system follows the advice.
 ///
 /// # Errors
 /// The file can not be opened, or the system has no such call.

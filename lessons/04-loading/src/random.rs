@@ -1,22 +1,20 @@
-//! Weights that are made up: any size of model, offline, for work on speed.
+//! Random weights: a model of any size, offline, for measurements of speed.
 //!
-//! A value is a function of (tensor's name, index), so that it does not depend on who asks, in what order or on how many
-//! threads: a counter goes through a hash, as in counter-based generators (Salmon et al. 2011, "Parallel random numbers: as
-//! easy as 1, 2, 3"), and nothing is carried from one value to the next. Values are bf16 values, so that the model is the
-//! same in f32 and in bf16.
+//! A value is a function of the tensor's name and the index, so it does not depend on the order of reading or on the
+//! number of threads: a counter goes through a hash, as in counter-based generators (Salmon et al. 2011, "Parallel
+//! random numbers: as easy as 1, 2, 3"). Values are bf16 values, so the model is the same in f32 and in bf16.
 //!
-//! The scale is that of an initialised net: matrices uniform with standard deviation `1 / sqrt(in_features)`, the embedding
-//! 0.02, norms 1. Text generated from it is noise; the time that it takes is real.
+//! The scale is that of an initialised net: matrices uniform with standard deviation `1 / sqrt(in_features)`, the
+//! embedding 0.02, norms 1. The generated text is noise; the time that it takes is real.
 
 use crate::dtype::{Dtype, TensorInfo};
 use crate::error::{LoadError, Result};
 use crate::exercises::bf16_bits;
 use crate::shapes::{EMBEDDING, HEAD, expected_shape, tensor_names};
 use crate::source::WeightSource;
-use half::bf16;
 use training::config::LlamaConfig;
 
-/// Made-up weights of one shape.
+/// Random weights of one shape.
 #[derive(Clone, Debug)]
 pub struct RandomWeights {
     config: LlamaConfig,
@@ -67,7 +65,7 @@ pub fn shape(name: &str) -> Option<LlamaConfig> {
 }
 
 impl RandomWeights {
-    /// Weights of that shape; nothing is made before it is asked for.
+    /// Weights of that shape. A tensor is computed when it is read.
     pub fn new(config: LlamaConfig, seed: u64) -> Self {
         Self { config, seed }
     }
@@ -78,46 +76,6 @@ impl RandomWeights {
             model: "random".into(),
             name: name.into(),
         })
-    }
-
-    /// Fills `out` with the bits of the tensor's values, each mapped by `convert`.
-    fn fill<T: Send + Clone>(&self, name: &str, out: &mut Vec<T>, zero: T, convert: fn(f32) -> T) -> Result<()> {
-        let shape = self.shape_of(name)?;
-        let num_values: usize = shape.iter().product();
-        out.clear();
-        out.reserve_exact(num_values);
-        out.resize(num_values, zero);
-        if let [_] = shape[..] {
-            out.fill(convert(1.0));
-            return Ok(());
-        }
-        let deviation = match name {
-            EMBEDDING => 0.02,
-            _ => 1.0 / (shape[1] as f32).sqrt(),
-        };
-        // A uniform value between -w and w has deviation w / sqrt(3).
-        let scale = deviation * 3.0_f32.sqrt() / 32768.0;
-        let key = key(self.seed, name);
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        // Below a megabyte or so, starting threads costs more than they save.
-        let threads = threads.min(num_values.div_ceil(1 << 18));
-        let share = num_values.div_ceil(threads);
-        std::thread::scope(|scope| {
-            for (thread, chunk) in out.chunks_mut(share).enumerate() {
-                let mut work = move || {
-                    for (offset, value) in chunk.iter_mut().enumerate() {
-                        let bits = hash((thread * share + offset) as u32 ^ key) >> 16;
-                        *value = convert((bits as i32 - 32768) as f32 * scale + scale / 2.0);
-                    }
-                };
-                if threads == 1 {
-                    work();
-                } else {
-                    scope.spawn(work);
-                }
-            }
-        });
-        Ok(())
     }
 }
 
@@ -155,13 +113,43 @@ impl WeightSource for RandomWeights {
     }
 
     fn read_f32(&self, name: &str, out: &mut Vec<f32>) -> Result<()> {
-        self.fill(name, out, 0.0, |value| {
-            f32::from_bits(u32::from(bf16_bits(value)) << 16)
-        })
-    }
-
-    fn read_bf16(&self, name: &str, out: &mut Vec<bf16>) -> Result<()> {
-        self.fill(name, out, bf16::ZERO, |value| bf16::from_bits(bf16_bits(value)))
+        let shape = self.shape_of(name)?;
+        let num_values: usize = shape.iter().product();
+        out.clear();
+        out.reserve_exact(num_values);
+        out.resize(num_values, 0.0);
+        if let [_] = shape[..] {
+            out.fill(1.0);
+            return Ok(());
+        }
+        let deviation = match name {
+            EMBEDDING => 0.02,
+            _ => 1.0 / (shape[1] as f32).sqrt(),
+        };
+        // A uniform value between -w and w has deviation w / sqrt(3).
+        let scale = deviation * 3.0_f32.sqrt() / 32768.0;
+        let key = key(self.seed, name);
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        // Below a megabyte or so, starting threads costs more than they save.
+        let threads = threads.min(num_values.div_ceil(1 << 18));
+        let share = num_values.div_ceil(threads);
+        std::thread::scope(|scope| {
+            for (thread, chunk) in out.chunks_mut(share).enumerate() {
+                let mut work = move || {
+                    for (offset, value) in chunk.iter_mut().enumerate() {
+                        let bits = hash((thread * share + offset) as u32 ^ key) >> 16;
+                        let exact = (bits as i32 - 32768) as f32 * scale + scale / 2.0;
+                        *value = f32::from_bits(u32::from(bf16_bits(exact)) << 16);
+                    }
+                };
+                if threads == 1 {
+                    work();
+                } else {
+                    scope.spawn(work);
+                }
+            }
+        });
+        Ok(())
     }
 
     fn stored_bytes(&self) -> u64 {

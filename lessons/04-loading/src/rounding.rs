@@ -1,16 +1,16 @@
-//! What the rule for dropping 16 bits does to a value that passes through many layers.
+//! The effect of the rule for dropping 16 bits on a value that passes through many layers.
 //!
 //! ```text
 //! f32    s eeeeeeee fffffff|ffffffffffffffff     value between two bf16 neighbours:
 //! bf16   s eeeeeeee fffffff                      a ----x---------- b
 //!                                                cut off      -> a, always the one nearer to zero
-//!                                                to nearest   -> a here, b as often elsewhere
+//!                                                to nearest   -> a here, b equally often elsewhere
 //! ```
 
 use crate::exercises::bf16_bits;
 use crate::random::hash;
 
-/// A way from 32 bits to 16.
+/// A rule to make 16 bits of 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Cut the lower half off.
@@ -20,7 +20,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// A value as it is after storing it in bf16 by this rule.
+    /// The value after it was stored in bf16 by this rule.
     pub fn apply(self, value: f32) -> f32 {
         let bits = match self {
             Self::Truncate => (value.to_bits() >> 16) as u16,
@@ -30,10 +30,10 @@ impl Rule {
     }
 }
 
-/// Mean of `stored / exact` over many values, after each was scaled `num_steps` times by factors around 1 and stored in bf16 each
-/// time. 1 means that errors cancel.
+/// Mean of `stored / exact` over many values. Each value is multiplied `num_steps` times by a factor around 1 and
+/// stored in bf16 each time; `exact` is the same in f64. A mean of 1 means that the errors cancel.
 ///
-/// `exact` goes through the same factors in f64. Cost: `num_values * num_steps` products.
+/// Cost: `num_values * num_steps` products.
 pub fn mean_ratio(rule: Rule, num_steps: usize, num_values: usize) -> f64 {
     let unit = |counter: usize| f64::from(hash(counter as u32)) / f64::from(u32::MAX);
     let ratio = |value: usize| {

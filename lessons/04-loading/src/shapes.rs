@@ -1,5 +1,7 @@
-//! Which tensors a Llama model has, and their shapes: what the config promises and the file must hold.
+//! The tensors of a Llama model and their shapes: the config implies them, and the file must hold them.
 
+use crate::error::{LoadError, Result};
+use std::collections::{BTreeMap, BTreeSet};
 use training::config::LlamaConfig;
 
 /// The nine tensors of a layer, in the order of the forward pass.
@@ -22,7 +24,7 @@ pub const FINAL_NORM: &str = "model.norm.weight";
 /// Canonical name of the head; absent when it is tied to the embedding.
 pub const HEAD: &str = "lm_head.weight";
 
-/// All tensors of a model, in the order of the forward pass. Lazy: a forged layer count costs nothing until names are taken.
+/// All tensors of a model, in the order of the forward pass. Lazy, so that a forged number of layers costs nothing.
 pub fn tensor_names(config: &LlamaConfig) -> impl Iterator<Item = String> + use<> {
     let layers =
         (0..config.num_layers).flat_map(|layer| LAYER_TENSORS.map(|tensor| format!("model.layers.{layer}.{tensor}")));
@@ -33,7 +35,8 @@ pub fn tensor_names(config: &LlamaConfig) -> impl Iterator<Item = String> + use<
         .chain(head)
 }
 
-/// The shape of a tensor, `[out_features, in_features]` for a matrix; `None` when a model of this config has no such tensor.
+/// The shape of a tensor, `[out_features, in_features]` for a matrix; `None` if a model of this config has no such
+/// tensor.
 pub fn expected_shape(config: &LlamaConfig, name: &str) -> Option<Vec<usize>> {
     let hidden = config.hidden_size;
     match name {
@@ -42,7 +45,7 @@ pub fn expected_shape(config: &LlamaConfig, name: &str) -> Option<Vec<usize>> {
         _ => {}
     }
     let (layer, tensor) = name.strip_prefix("model.layers.")?.split_once('.')?;
-    // `parse` also takes "+1" and "01", which no writer produces.
+    // `parse` also accepts "+1" and "01", which no writer produces.
     let index: usize = layer.parse().ok()?;
     if index >= config.num_layers || index.to_string() != layer {
         return None;
@@ -63,7 +66,54 @@ pub fn expected_shape(config: &LlamaConfig, name: &str) -> Option<Vec<usize>> {
     }
 }
 
-/// Tensors that old writers left in the file and no model reads: the rotary frequencies, which follow from the config.
-pub fn is_leftover(name: &str) -> bool {
+/// Whether an old writer left this tensor in the file. No model reads it: rotary frequencies follow from the config.
+fn is_leftover(name: &str) -> bool {
     name.ends_with(".rotary_emb.inv_freq") || name.ends_with(".attn.masked_bias")
+}
+
+/// Compares the tensors of a file, by stored name, with those that the config implies. Returns each canonical name with
+/// its stored name, in the order of the forward pass. `stored_as` maps a canonical name to the one in the file; `None`
+/// means that the file lacks it.
+///
+/// # Errors
+/// The first tensor that is missing, has another shape, or has no place in the model.
+pub(crate) fn match_names(
+    model: &str,
+    config: &LlamaConfig,
+    shapes: &BTreeMap<&str, &[usize]>,
+    stored_as: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(String, String)>> {
+    let model = || model.to_string();
+    let mut used = BTreeSet::new();
+    let mut names = Vec::new();
+    // ANCHOR: check
+    for name in tensor_names(config) {
+        let stored = stored_as(&name).unwrap_or_else(|| name.clone());
+        let Some(found) = shapes.get(stored.as_str()) else {
+            return Err(LoadError::MissingTensor {
+                model: model(),
+                name: stored,
+            });
+        };
+        let expected = expected_shape(config, &name).unwrap_or_default();
+        if **found != expected {
+            return Err(LoadError::WrongShape {
+                model: model(),
+                name: stored,
+                expected,
+                found: found.to_vec(),
+            });
+        }
+        used.insert(stored.clone());
+        names.push((name, stored));
+    }
+    // ANCHOR_END: check
+    match shapes.keys().find(|name| !used.contains(**name) && !is_leftover(name)) {
+        None => Ok(names),
+        Some(name) => Err(LoadError::ExtraTensor {
+            model: model(),
+            name: name.to_string(),
+            num_layers: config.num_layers,
+        }),
+    }
 }

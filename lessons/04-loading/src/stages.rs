@@ -8,10 +8,10 @@
 //!                                                                           reorder
 //! ```
 //!
-//! A CPU computes from the memory into which the file was read, so that "move to the device" is nothing there, unless the
-//! weights are moved into the order that the kernels read best: lesson 02's panels. That is what lesson 05 does.
+//! A CPU computes from the memory into which the file was read, so "move to the device" takes no time, unless the
+//! weights are moved into the order that the kernels read best: lesson 02's panels. Lesson 05 does that.
 //!
-//! The first token is stood in for by what nearly all of its time goes to: one matrix-vector product with every matrix.
+//! One matrix-vector product with every matrix stands for the first token, because nearly all of its time goes there.
 
 use crate::bytes::Access;
 use crate::checkpoint::Checkpoint;
@@ -27,14 +27,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Where the weights end up.
+/// Where the weights are when they are computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Read whole into buffers, used from there.
+    /// In buffers, into which they were read.
     Eager,
-    /// Mapped, used from the mapping.
+    /// In the mapping.
     Mapped,
-    /// Mapped, then moved into panels.
+    /// In panels, into which they were moved from the mapping.
     Packed,
 }
 
@@ -43,11 +43,11 @@ pub enum Plan {
 pub struct Stages {
     /// Reading config.json and the header.
     pub config: Duration,
-    /// Making room.
+    /// Allocating buffers.
     pub instantiate: Duration,
-    /// Reading weights into that room.
+    /// Reading weights into the buffers.
     pub copy: Duration,
-    /// Moving them to where they are computed with.
+    /// Moving weights to where they are computed with.
     pub device: Duration,
     /// One product with every matrix.
     pub first_token: Duration,
@@ -72,13 +72,13 @@ impl Stages {
         self.config + self.instantiate + self.copy + self.device
     }
 
-    /// Until the first token is there.
+    /// Time up to the first token.
     pub fn total(&self) -> Duration {
         self.load() + self.first_token
     }
 }
 
-/// One matrix, wherever it lies.
+/// One matrix, as stored bytes or in panels.
 enum Matrix<'a> {
     Rows {
         dtype: Dtype,
@@ -89,11 +89,11 @@ enum Matrix<'a> {
     Panels(PackedMatrix),
 }
 
-/// Loads a folder and does the first token's products. Returns the sum of the squares of all results, by which two plans are compared,
-/// and the times.
+/// Loads a folder and computes the products of the first token. Returns the sum of the squares of all results, which
+/// must be the same for every plan, and the times.
 ///
 /// # Errors
-/// Whatever is wrong with the folder.
+/// Those of [`open_weights`], and a tensor that can not be read.
 pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, Stages)> {
     let mut stages = Stages::default();
     let start = Instant::now();
@@ -103,7 +103,7 @@ pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, 
         .collect();
     stages.config = start.elapsed();
 
-    // Mapping happened with the header (one system call); what is left to make are the buffers.
+    // The file was mapped with the header (one system call), so only the buffers are left to allocate.
     let start = Instant::now();
     let mut buffers: Vec<Vec<u8>> = Vec::new();
     if plan == Plan::Eager {
@@ -150,7 +150,8 @@ pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, 
     Ok((sum, stages))
 }
 
-/// Buffers between the file and the panels, used again for each tensor: fresh memory costs a page fault every 4 KiB.
+/// Buffers between the file and the panels. Each tensor uses them again, because fresh memory costs a page fault every
+/// 4 KiB.
 #[derive(Default)]
 struct Packer {
     f32: Vec<f32>,
@@ -169,7 +170,7 @@ impl Packer {
     }
 }
 
-/// One product with every matrix; threads share its rows.
+/// One product with every matrix. The threads divide its rows.
 fn products(matrices: &[Matrix<'_>], pool: &Pool) -> f64 {
     let mut total = 0.0;
     for matrix in matrices {
@@ -193,7 +194,8 @@ fn products(matrices: &[Matrix<'_>], pool: &Pool) -> f64 {
                 pool.run(sums.len(), &|task| {
                     let end = rows.min(&((task + 1) * share)) * row_bytes;
                     let rows = bytes[task * share * row_bytes..end].chunks_exact(row_bytes.max(1));
-                    let squares = rows.map(|row| f64::from(dot(*dtype, row, &x)).powi(2));
+                    let mut values = Vec::with_capacity(*cols);
+                    let squares = rows.map(|row| f64::from(dot(*dtype, row, &x, &mut values)).powi(2));
                     sums[task].store(squares.sum::<f64>().to_bits(), Relaxed);
                 });
                 total += sums.iter().map(|sum| f64::from_bits(sum.load(Relaxed))).sum::<f64>();
@@ -203,48 +205,23 @@ fn products(matrices: &[Matrix<'_>], pool: &Pool) -> f64 {
     total
 }
 
-/// Any fixed vector without a pattern that a matrix could share.
+/// A fixed vector without a simple pattern.
 fn input(len: usize) -> Vec<f32> {
     (0..len).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect()
 }
 
-const LANES: usize = 16;
-
-/// A row's product with `x`, from its stored bytes. 16 sums side by side, so that the compiler uses vectors.
-fn dot(dtype: Dtype, row: &[u8], x: &[f32]) -> f32 {
-    match dtype {
-        Dtype::F32 => dot_chunks::<64>(row, x, |bytes, values| {
-            for (value, b) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                *value = f32::from_le_bytes(*b);
-            }
-        }),
-        Dtype::BF16 => dot_chunks::<32>(row, x, |bytes, values| {
-            for (value, b) in values.iter_mut().zip(bytes.as_chunks::<2>().0) {
-                *value = f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16);
-            }
-        }),
-        dtype => {
-            let mut values = Vec::with_capacity(x.len());
-            widen(dtype, row, &mut values);
-            values.iter().zip(x).map(|(a, b)| a * b).sum()
-        }
-    }
-}
-
-#[inline(always)]
-fn dot_chunks<const BYTES: usize>(row: &[u8], x: &[f32], load: impl Fn(&[u8], &mut [f32; LANES])) -> f32 {
-    let mut sums = [0.0_f32; LANES];
-    let (chunks, tail) = row.as_chunks::<BYTES>();
-    let (x_chunks, x_tail) = x.as_chunks::<LANES>();
-    for (chunk, x) in chunks.iter().zip(x_chunks) {
-        let mut values = [0.0; LANES];
-        load(chunk, &mut values);
-        for lane in 0..LANES {
+/// The product of a row with `x`, from the stored bytes; `values` is scratch memory. It has 16 sums side by side, so that the
+/// compiler uses vector instructions.
+fn dot(dtype: Dtype, row: &[u8], x: &[f32], values: &mut Vec<f32>) -> f32 {
+    values.clear();
+    widen(dtype, row, values);
+    let (chunks, rest) = values.as_chunks::<16>();
+    let (x_chunks, x_rest) = x.as_chunks::<16>();
+    let mut sums = [0.0_f32; 16];
+    for (values, x) in chunks.iter().zip(x_chunks) {
+        for lane in 0..16 {
             sums[lane] += values[lane] * x[lane];
         }
     }
-    let mut values = [0.0; LANES];
-    load(tail, &mut values);
-    let rest: f32 = x_tail.iter().zip(&values).map(|(x, v)| x * v).sum();
-    sums.iter().sum::<f32>() + rest
+    sums.iter().sum::<f32>() + rest.iter().zip(x_rest).map(|(value, x)| value * x).sum::<f32>()
 }

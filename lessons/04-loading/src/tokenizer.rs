@@ -1,11 +1,11 @@
 //! `tokenizer.json`: text to ids and back, and the bytes of each token, so that text can be streamed.
 //!
-//! A token is a run of *bytes*, not of characters: `你` may be spread over two or three of them. Decoding joins the bytes first
-//! and makes text of them last, so that decoding piece by piece (holding back an unfinished character) and decoding at once
-//! give the same text.
+//! A token is a run of *bytes*, not of characters: `你` may be spread over two or three tokens. Decoding first joins the
+//! bytes and then makes text of them, so decoding token by token (with an unfinished character held back) and decoding
+//! at once give the same text.
 
 use crate::bytes::unreadable;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, describe};
 use crate::error::{LoadError, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -14,23 +14,23 @@ use training::TokenId;
 /// Name of the file.
 pub const TOKENIZER_FILE: &str = "tokenizer.json";
 
-/// A vocabulary with its rules.
+/// A vocabulary and the rules to encode and decode text with it.
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
-    /// Bytes of each id; empty for ids that nothing stands behind.
+    /// Bytes of each id; empty for an id without a piece.
     pieces: Vec<Box<[u8]>>,
-    /// Special tokens: `<|endoftext|>` and such.
+    /// Whether each id is a special token such as `<|endoftext|>`.
     is_special: Vec<bool>,
-    /// Whether the decoder drops one space at the start of a text, as SentencePiece's does.
+    /// Whether the decoder drops one space at the start of a text, as that of SentencePiece does.
     strips_leading_space: bool,
 }
 
-/// How the vocabulary writes bytes.
+/// How the vocabulary spells bytes.
 #[derive(Clone, Copy, PartialEq)]
 enum Spelling {
     /// Each byte as one printable character (GPT-2's table).
     ByteLevel,
-    /// Space as `▁`, bytes that have no piece of their own as `<0x0A>` (SentencePiece).
+    /// A space as `▁`, a byte without a piece as `<0x0A>` (SentencePiece).
     Metaspace,
 }
 
@@ -38,7 +38,7 @@ impl Tokenizer {
     /// Reads a tokenizer.json.
     ///
     /// # Errors
-    /// No such file, or not one that we can use.
+    /// No such file, or a tokenizer that the workbook can not use.
     pub fn from_file(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|error| {
             unreadable(
@@ -53,7 +53,7 @@ impl Tokenizer {
     /// Reads the content of a tokenizer.json.
     ///
     /// # Errors
-    /// Not one that we can use.
+    /// A tokenizer that the workbook can not use.
     pub fn from_json(json: &[u8]) -> Result<Self> {
         let bad = |expected: &'static str, found: String| LoadError::BadTokenizer {
             file: TOKENIZER_FILE.into(),
@@ -64,13 +64,16 @@ impl Tokenizer {
             .map_err(|error| bad("a file of the `tokenizers` library", error.to_string()))?;
         let decoder = serde_json::to_value(inner.get_decoder()).map_err(|error| bad("a decoder", error.to_string()))?;
         let Some(spelling) = spelling(&decoder) else {
-            return Err(bad("a ByteLevel, ByteFallback or Metaspace decoder", short(&decoder)));
+            return Err(bad(
+                "a ByteLevel, ByteFallback or Metaspace decoder",
+                describe(Some(&decoder)),
+            ));
         };
         let strips_leading_space = strips_leading_space(&decoder);
         let added = inner.get_added_tokens_decoder();
         let vocabulary = inner.get_vocab(true);
         let num_ids = vocabulary.values().max().map_or(0, |id| *id as usize + 1);
-        // Ids may be sparse, but a table for them must not outgrow the file that made us build it.
+        // Ids may be sparse, but the table for them must not be much larger than the file.
         if num_ids > 4 * vocabulary.len() + 1024 {
             return Err(bad(
                 "ids without large gaps",
@@ -100,7 +103,7 @@ impl Tokenizer {
     /// The content of a tokenizer.json.
     ///
     /// # Errors
-    /// Rules that the `tokenizers` library can not write.
+    /// A tokenizer that the `tokenizers` library can not write.
     pub fn to_json(&self) -> Result<String> {
         (self.inner.to_string(false)).map_err(|error| LoadError::BadTokenizer {
             file: TOKENIZER_FILE.into(),
@@ -109,10 +112,10 @@ impl Tokenizer {
         })
     }
 
-    /// Checks that ids and embedding rows fit each other.
+    /// Checks that the number of ids fits the number of rows in the embedding.
     ///
     /// # Errors
-    /// [`LoadError::VocabularyMismatch`]: more pieces than rows, or fewer, unless the config says that its vocabulary is padded.
+    /// [`LoadError::VocabularyMismatch`]: more ids than rows, or fewer ids and no padded vocabulary in the config.
     pub fn check(&self, config: &ModelConfig) -> Result<()> {
         let expected = config.llama.vocab_size;
         let found = self.vocab_size();
@@ -126,16 +129,16 @@ impl Tokenizer {
         })
     }
 
-    /// Number of ids: the highest one plus one.
+    /// Number of ids: the highest id plus one.
     pub fn vocab_size(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Text to ids. With `add_special`, what the tokenizer puts around a text (such as a begin token) is added; special tokens
-    /// that are spelled out in the text become their ids either way.
+    /// Text to ids. With `add_special` the tokens are added that the tokenizer puts around a text, such as a begin
+    /// token. Special tokens that are spelled out in the text become their ids in both cases.
     ///
     /// # Errors
-    /// A tokenizer whose rules can not spell the text.
+    /// The rules can not spell the text.
     pub fn encode(&self, text: &str, add_special: bool) -> Result<Vec<TokenId>> {
         let encoding = self
             .inner
@@ -169,12 +172,12 @@ impl Tokenizer {
         String::from_utf8_lossy(&bytes[usize::from(strip)..]).into_owned()
     }
 
-    /// The bytes of one token; empty for an id that nothing stands behind.
+    /// The bytes of one token; empty for an id without a piece.
     pub fn token_bytes(&self, id: TokenId) -> &[u8] {
         self.pieces.get(id.index()).map_or(&[], |piece| piece)
     }
 
-    /// Whether a token steers instead of being text.
+    /// Whether a token is special: a control token, not text.
     pub fn is_special(&self, id: TokenId) -> bool {
         self.is_special.get(id.index()).copied().unwrap_or(false)
     }
@@ -184,18 +187,18 @@ impl Tokenizer {
         self.strips_leading_space
     }
 
-    /// The id of a piece or special token, spelled as in the vocabulary.
+    /// The id of a piece or special token, in the spelling of the vocabulary.
     pub fn id_of(&self, piece: &str) -> Option<TokenId> {
         self.inner.token_to_id(piece).map(TokenId)
     }
 
-    /// A piece as the vocabulary spells it.
+    /// A piece in the spelling of the vocabulary.
     pub fn piece(&self, id: TokenId) -> Option<String> {
         self.inner.id_to_token(id.0)
     }
 }
 
-/// The parts of a decoder: itself, or those of a sequence.
+/// The parts of a decoder: those of a sequence, or the decoder itself.
 fn parts(decoder: &Value) -> Vec<&Value> {
     match decoder["decoders"].as_array() {
         Some(parts) => parts.iter().collect(),
@@ -222,7 +225,8 @@ fn strips_leading_space(decoder: &Value) -> bool {
     })
 }
 
-/// GPT-2's table from characters back to bytes: printable Latin-1 stands for itself, the other 68 bytes for U+0100 and up.
+/// GPT-2's table from characters back to bytes: printable Latin-1 stands for itself, the other 68 bytes for U+0100 and
+/// up.
 fn byte_table() -> [Option<u8>; 324] {
     let mut table = [None; 324];
     let mut next = 256;
@@ -239,7 +243,7 @@ fn byte_table() -> [Option<u8>; 324] {
     table
 }
 
-/// A piece with a character outside the table stands for its own text.
+/// The bytes of a byte-level piece. A piece with a character outside the table stands for its own text.
 fn byte_level_bytes(piece: &str, bytes_of: &[Option<u8>; 324]) -> Box<[u8]> {
     let byte = |c: char| bytes_of.get(c as usize).copied().flatten();
     let bytes: Option<Box<[u8]>> = piece.chars().map(byte).collect();
@@ -255,12 +259,4 @@ fn metaspace_bytes(piece: &str) -> Box<[u8]> {
         return [byte].into();
     }
     piece.replace('▁', " ").into_bytes().into()
-}
-
-fn short(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(60) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text,
-    }
 }

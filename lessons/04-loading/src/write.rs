@@ -1,6 +1,6 @@
-//! Writing a Hugging Face folder: the other direction, for conversion and for files to measure with.
+//! Writes Hugging Face folders, for conversion and for measurements.
 //!
-//! The bytes go through the `safetensors` crate, which is the format's reference; reading is what this lesson does by hand.
+//! A safetensors file is written here by hand, as it is read; the tests read it with the `safetensors` crate, the reference of the format.
 
 use crate::bytes::reason;
 use crate::config::{ModelConfig, RopeScaling};
@@ -9,66 +9,15 @@ use crate::error::{LoadError, Result};
 use crate::exercises::bf16_bits;
 use crate::source::WeightSource;
 use half::f16;
-use safetensors::tensor::View;
 use serde_json::{Value, json};
-use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// One tensor that is made when it is written, so that only one is in memory at a time.
-struct Lazy<'a> {
-    source: &'a dyn WeightSource,
-    name: String,
-    shape: Vec<usize>,
-    dtype: Dtype,
-    /// The first error, and what to call after each tensor; the writer can be told of neither.
-    shared: &'a RefCell<Shared<'a>>,
-}
-
-struct Shared<'a> {
-    error: Option<LoadError>,
-    done: usize,
-    progress: &'a mut dyn FnMut(usize),
-}
-
-impl View for Lazy<'_> {
-    fn dtype(&self) -> safetensors::Dtype {
-        match self.dtype {
-            Dtype::F16 => safetensors::Dtype::F16,
-            Dtype::BF16 => safetensors::Dtype::BF16,
-            _ => safetensors::Dtype::F32,
-        }
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        let mut values = Vec::new();
-        let read = self.source.read_f32(&self.name, &mut values);
-        let mut shared = self.shared.borrow_mut();
-        shared.done += 1;
-        let done = shared.done;
-        (shared.progress)(done);
-        if let Err(error) = read {
-            shared.error.get_or_insert(error);
-            return vec![0; self.data_len()].into();
-        }
-        narrow(&values, self.dtype).into()
-    }
-
-    fn data_len(&self) -> usize {
-        self.shape.iter().product::<usize>() * self.dtype.block_bytes()
-    }
-}
 
 /// Values as bytes of a plain type, rounded to nearest even.
 ///
 /// # Panics
-/// For the block types, which nobody here writes.
+/// For the block types, which the workbook never writes.
 pub fn narrow(values: &[f32], dtype: Dtype) -> Vec<u8> {
     match dtype {
         Dtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
@@ -78,10 +27,9 @@ pub fn narrow(values: &[f32], dtype: Dtype) -> Vec<u8> {
     }
 }
 
-/// Writes all tensors of `source` to one safetensors file. `progress` hears the number of tensors done.
+/// Writes all tensors of `source` to one safetensors file. `progress` is called with the number of tensors done.
 ///
-/// The file appears under its name only when it is whole: it is written beside it and renamed. Cost: memory for the largest
-/// tensor, twice.
+/// The file is written under another name and renamed when it is whole. Cost: memory for the largest tensor, twice.
 ///
 /// # Errors
 /// A tensor that can not be read, or a file that can not be written.
@@ -91,45 +39,44 @@ pub fn write_weights(
     dtype: Dtype,
     progress: &mut dyn FnMut(usize),
 ) -> Result<()> {
-    let shared = RefCell::new(Shared {
-        error: None,
-        done: 0,
-        progress,
-    });
-    let tensors = source.names().into_iter().map(|name| {
-        let shape = source.info(&name).map(|info| info.shape).unwrap_or_default();
-        let lazy = Lazy {
-            source,
-            name: name.clone(),
-            shape,
-            dtype,
-            shared: &shared,
-        };
-        (name, lazy)
-    });
-    let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
     let partial = partial_path(path);
-    // The crate makes its file readable for the owner only; an ordinary file shows what is usual here.
-    let rights = (File::create(&partial).and_then(|file| file.metadata()))
-        .map_err(|error| unwritable(path, &error))?
-        .permissions();
-    let written = safetensors::serialize_to_file(tensors, Some(metadata), &partial);
-    let error = shared.borrow_mut().error.take();
-    let result = match (error, written) {
-        (Some(error), _) => Err(error),
-        (None, Err(error)) => Err(LoadError::Unwritable {
-            path: path.display().to_string(),
-            reason: error.to_string(),
-        }),
-        (None, Ok(())) => std::fs::set_permissions(&partial, rights)
-            .and_then(|()| std::fs::rename(&partial, path))
-            .map_err(|error| unwritable(path, &error)),
-    };
+    let result = write_tensors(&partial, source, dtype, progress)
+        .and_then(|()| std::fs::rename(&partial, path).map_err(|error| unwritable(path, &error)));
     if result.is_err() {
-        // Nothing more can be done about a file that can not even be removed.
+        // If the partial file can not be removed, it stays; the first error is the one to report.
         let _ = std::fs::remove_file(&partial);
     }
     result
+}
+
+fn write_tensors(path: &Path, source: &dyn WeightSource, dtype: Dtype, progress: &mut dyn FnMut(usize)) -> Result<()> {
+    let names = source.names();
+    let mut header = json!({"__metadata__": {"format": "pt"}});
+    let mut begin = 0;
+    for name in &names {
+        let shape = source.info(name).map(|info| info.shape).unwrap_or_default();
+        let end = begin + shape.iter().product::<usize>() * dtype.block_bytes();
+        header[name] = json!({"dtype": dtype.name(), "shape": shape, "data_offsets": [begin, end]});
+        begin = end;
+    }
+    let mut header = header.to_string();
+    // Spaces after the JSON, so that the data begins at a multiple of 8: some readers expect aligned values.
+    header.extend(std::iter::repeat_n(
+        ' ',
+        header.len().next_multiple_of(8) - header.len(),
+    ));
+
+    let failed = |error: std::io::Error| unwritable(path, &error);
+    let mut file = File::create(path).map_err(failed)?;
+    file.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;
+    file.write_all(header.as_bytes()).map_err(failed)?;
+    let mut values = Vec::new();
+    for (done, name) in names.iter().enumerate() {
+        source.read_f32(name, &mut values)?;
+        file.write_all(&narrow(&values, dtype)).map_err(failed)?;
+        progress(done + 1);
+    }
+    Ok(())
 }
 
 /// Writes a small file whole or not at all.
@@ -149,7 +96,7 @@ fn partial_path(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Names the file that the operating system would not take.
+/// The error for a file that the operating system does not let us write.
 pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> LoadError {
     LoadError::Unwritable {
         path: path.display().to_string(),

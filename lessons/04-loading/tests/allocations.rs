@@ -1,22 +1,32 @@
-//! Counted: opening a file never allocates more than its length justifies, whatever numbers stand in it.
-//!
-//! One test in one file, because the counts are those of the whole process.
+//! Counted allocations. The counts are those of the whole process, so the tests run one after the other.
 
+#[allow(dead_code)] // the suite uses the rest
+#[path = "suite/common.rs"]
 mod common;
 
 use common::{GgufBytes, gguf_path, open_gguf, safetensors, small_file};
-use loading::bytes::FileBytes;
+use loading::bytes::{FileBytes, LoadPlan};
 use loading::checkpoint::Checkpoint;
-use loading::gguf;
+use loading::exercises::peak_bytes;
+use loading::memory::load_f32;
+use loading::{WeightSource, gguf};
 use std::hint::black_box;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[global_allocator]
 static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
 
-/// A name of one byte becomes an entry of a hundred; JSON of two bytes becomes a number of eight. More than this is a number
-/// that was believed.
+static COUNTING: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test counts.
+fn alone() -> MutexGuard<'static, ()> {
+    COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Bytes of heap that a byte of the file may need: a name of one byte becomes an entry of a hundred, JSON of two bytes
+/// a number of eight. More than that means that the loader trusted a number in the file.
 const BYTES_PER_BYTE: u64 = 64;
-/// Error texts and first growths.
+/// Bytes of heap for error texts and the first growth of vectors.
 const BYTES_FOR_ANY: u64 = 64 * 1024;
 
 #[track_caller]
@@ -50,7 +60,7 @@ fn check_gguf(what: &str, file: Vec<u8>) {
     });
 }
 
-/// A small generator, so that nothing else allocates while we count.
+/// A small generator of random numbers that allocates nothing.
 fn next(state: &mut u64) -> u64 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -58,8 +68,10 @@ fn next(state: &mut u64) -> u64 {
     *state >> 33
 }
 
+/// Opening a file never allocates more than its length justifies, whatever numbers are in it.
 #[test]
 fn allocations_follow_the_length_of_the_file_not_the_numbers_in_it() {
+    let _alone = alone();
     const HUGE: [u64; 5] = [1 << 20, 1 << 31, 1 << 40, 1 << 62, u64::MAX];
     for huge in HUGE {
         let mut file = small_file();
@@ -102,7 +114,7 @@ fn allocations_follow_the_length_of_the_file_not_the_numbers_in_it() {
         for file in forged {
             check_gguf("forged number", file.build());
         }
-        // A config may claim any size: names are made only as far as tensors are found.
+        // A config may claim any size: names are made only until a tensor is missing.
         let text = format!(
             r#"{{"vocab_size": 4, "hidden_size": 4, "intermediate_size": 4, "num_hidden_layers": {}, "num_attention_heads": 1}}"#,
             huge.min(u64::from(u32::MAX))
@@ -143,5 +155,37 @@ fn array(kind: u32, count: u64) -> GgufBytes {
     GgufBytes {
         pairs: vec![("a".into(), value)],
         ..GgufBytes::default()
+    }
+}
+
+/// The heap that a load holds at its worst moment is that of the formula.
+#[test]
+fn a_load_peaks_where_the_formula_says() {
+    let _alone = alone();
+    // Headers and names are small beside 15 million values, 30 MB.
+    let temporary = tempfile::tempdir().unwrap();
+    let model = loading::open("random:15m").unwrap();
+    loading::convert::convert(&model, temporary.path(), None, &mut |_, _| {}).unwrap();
+    let folder = temporary.path();
+    let (_, checkpoint) = loading::folder::open_weights(folder, loading::Access::Mapped).unwrap();
+    let (stored, loaded): (Vec<u64>, Vec<u64>) = (checkpoint.names().iter())
+        .map(|name| {
+            let (entry, bytes) = checkpoint.bytes(name).unwrap();
+            (bytes.len() as u64, 4 * entry.shape.iter().product::<usize>() as u64)
+        })
+        .unzip();
+    for plan in LoadPlan::ALL {
+        let before = lab::alloc::snapshot().live_bytes;
+        lab::alloc::reset_peak();
+        let tensors = load_f32(folder, plan).unwrap();
+        let counted = lab::alloc::snapshot().peak_bytes - before;
+        drop(tensors);
+        let predicted = peak_bytes(plan, &stored, &loaded);
+        let beyond = counted as i64 - predicted as i64;
+        assert!(
+            (0..200_000).contains(&beyond),
+            "{}: counted {counted}, predicted {predicted}",
+            plan.name()
+        );
     }
 }

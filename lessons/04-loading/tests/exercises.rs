@@ -1,15 +1,15 @@
-//! The exercises, a group for each, and at the end the whole.
-//!
-//! Each group uses its own function and nothing that another exercise writes. A message says what was given, what was expected
-//! and what came back.
+//! The tests of each exercise, smallest case first. A group tests one function and uses no other exercise; `whole` at
+//! the end runs all of them together. A message says what was given, what was expected and what was found.
 
+#[allow(dead_code)] // the suite uses the rest
+#[path = "suite/common.rs"]
 mod common;
 
-/// 04.1: the header of a file that somebody else wrote.
+/// 04.1: the header of a file from outside.
 ///
-/// `safe_header` gets the bytes of a whole file and returns what its header says, once all of it was compared with the file. A
-/// header that lies must end in an error, not in a panic and not in a slice beyond the file. The claim of one tensor by itself
-/// is compared by `checked_entry`, which is given.
+/// `safe_header` gets the bytes of a whole file, compares the header with the file and returns it. A wrong header must
+/// give an error, not a panic and not a slice beyond the file. `checked_entry`, which is given, checks the claim of one
+/// tensor by itself.
 mod ex_04_1_safe_header {
     use super::common::{safetensors, small_file};
     use loading::exercises::safe_header;
@@ -19,7 +19,7 @@ mod ex_04_1_safe_header {
     use std::panic::{catch_unwind, set_hook, take_hook};
     use std::sync::Once;
 
-    /// A file of this JSON and as many zero bytes of data.
+    /// A file with this JSON and `data_bytes` zero bytes of data.
     fn file(json: &str, data_bytes: usize) -> Vec<u8> {
         safetensors(json, &vec![0; data_bytes])
     }
@@ -29,7 +29,7 @@ mod ex_04_1_safe_header {
         format!(r#""{name}": {{"dtype": "{dtype}", "shape": {shape}, "data_offsets": [{begin}, {end}]}}"#)
     }
 
-    /// What a file looks like, for messages.
+    /// Describes a file for messages.
     fn shown(file: &[u8]) -> String {
         let length = file.first_chunk::<8>().map(|b| u64::from_le_bytes(*b));
         let Some(length) = length else {
@@ -46,12 +46,12 @@ mod ex_04_1_safe_header {
     }
 
     thread_local! {
-        /// While the function runs: where it panicked, once it did.
+        /// The message and place of the function's panic.
         static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
         static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Keeps the place of a panic within the function, instead of printing it; other panics are printed as ever.
+    /// Keeps the message of a panic within the function instead of printing it. Other panics are printed as usual.
     fn watch_panics() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -63,7 +63,7 @@ mod ex_04_1_safe_header {
         });
     }
 
-    /// Calls the function. A panic becomes a message that says for which file it came, and where.
+    /// Calls the function. A panic becomes a message that describes the file and says where the panic happened.
     #[track_caller]
     fn read(file: &[u8]) -> Result<Header, LoadError> {
         watch_panics();
@@ -81,7 +81,7 @@ mod ex_04_1_safe_header {
         read(file).unwrap_or_else(|error| panic!("{}: expected its tensors, found the error: {error}", shown(file)))
     }
 
-    /// Expects a refusal of this kind.
+    /// Expects an error of this kind.
     #[track_caller]
     fn refused(file: &[u8], kind: &str, is_kind: impl Fn(&LoadError) -> bool) {
         match read(file) {
@@ -92,7 +92,7 @@ mod ex_04_1_safe_header {
             ),
             Err(error) => assert!(
                 is_kind(&error),
-                "{}: expected the error {kind}, found {error:?}",
+                "{}: expected the error {kind}, found the error: {error}",
                 shown(file)
             ),
         }
@@ -104,7 +104,7 @@ mod ex_04_1_safe_header {
         };
     }
 
-    /// Three tensors: `a` F32 [2, 3], `b` BF16 [4], `c` F16 [1, 2], and a word of the writer.
+    /// Three tensors: `a` F32 [2, 3], `b` BF16 [4], `c` F16 [1, 2], and metadata.
     #[test]
     fn a_right_file_gives_its_tensors() {
         let file = small_file();
@@ -124,7 +124,7 @@ mod ex_04_1_safe_header {
         assert_eq!(format, Some("pt"), "`format` in __metadata__");
     }
 
-    /// Writers sort by name, or by size, or not at all. What must be in order is the walk over the bytes.
+    /// Writers sort by name, or by size, or not at all. The walk over the bytes must be in order.
     #[test]
     fn header_order_need_not_be_byte_order() {
         let json = format!(
@@ -149,7 +149,7 @@ mod ex_04_1_safe_header {
         }
     }
 
-    /// A length near 2^64 plus 8 wraps round to a small number. Compare without adding.
+    /// A length near 2^64 plus 8 wraps round to a small number. Compare it without an addition.
     #[test]
     fn a_length_that_wraps_round_is_too_long() {
         for length in [100, 1 << 63, u64::MAX - 7, u64::MAX] {
@@ -160,13 +160,13 @@ mod ex_04_1_safe_header {
     }
 
     #[test]
-    fn what_is_no_json_map_of_tensors_is_refused() {
+    fn json_that_is_not_a_map_of_tensors_is_refused() {
         for json in ["", "[]", "{", "{\"a\": 1}", "{\"a\": {\"dtype\": \"F32\"}}", "\u{0}"] {
             refused!(&file(json, 0), LoadError::BadHeader { .. });
         }
     }
 
-    /// The four things that `checked_entry` compares. Each claim goes through it, not only the first.
+    /// The four checks of `checked_entry`. Each claim goes through it, not only the first.
     #[test]
     fn each_claim_is_checked_by_itself() {
         let good = entry("a", "F32", "[2]", 0, 8);
@@ -256,7 +256,7 @@ mod ex_04_1_safe_header {
         }
     }
 
-    /// Enough bytes is not enough: what stands after the last tensor belongs to nobody, and may be anything.
+    /// The bytes after the last tensor belong to no tensor and may be anything.
     #[test]
     fn bytes_after_the_last_tensor_are_refused() {
         let longer = [&small_file()[..], &[0]].concat();
@@ -277,7 +277,7 @@ mod ex_04_1_safe_header {
     }
 }
 
-/// 04.2: from 32 bits to 16, to the nearest, and to an even last bit when two are equally near.
+/// 04.2: from 32 bits to 16, to the nearest value, and to an even last bit when two are equally near.
 mod ex_04_2_bf16_bits {
     use loading::exercises::bf16_bits;
 
@@ -292,7 +292,7 @@ mod ex_04_2_bf16_bits {
         let found = bf16_bits(value);
         assert!(
             found == expected,
-            "{value} = {bits:#010x}: expected {expected:#06x} = {}, found {found:#06x} = {}",
+            "bf16_bits({value}): expected {}, found {}",
             widened(expected),
             widened(found)
         );
@@ -329,7 +329,8 @@ mod ex_04_2_bf16_bits {
         check(0xbf81_8000, 0xbf82);
     }
 
-    /// An fp16 ends at 65504 and has nothing below 6e-8. A bf16 has the eight exponent bits of an f32, and so its range.
+    /// An fp16 ends at 65504 and has nothing below 6e-8. A bf16 has the eight exponent bits of an f32, and so its
+    /// range.
     #[test]
     fn a_bf16_keeps_the_range_of_an_f32() {
         check(131_072_f32.to_bits(), 0x4800);
@@ -349,12 +350,13 @@ mod ex_04_2_bf16_bits {
     /// A NaN whose payload lies in the lower half would become infinity if the half were cut off, and any NaN may
     /// become a number if the carry runs over it.
     #[test]
-    fn not_a_number_stays_not_a_number() {
+    fn a_nan_stays_a_nan() {
         for bits in [0x7f80_0001, 0x7fff_ffff, 0xff80_0001, 0xffff_ffff, 0x7fc0_0000] {
             let stored = bf16_bits(f32::from_bits(bits));
             assert!(
                 widened(stored).is_nan(),
-                "{bits:#010x} is NaN: expected a NaN, found {stored:#06x} = {}",
+                "bf16_bits(NaN with the fraction {}): expected a NaN, found {}",
+                bits & 0x7f_ffff,
                 widened(stored)
             );
         }
@@ -370,10 +372,10 @@ mod ex_04_2_bf16_bits {
         }
     }
 
-    /// One value rounded wrongly is nothing; a rule that always errs one way is. The mean of many errors tells them apart:
-    /// cutting off loses a quarter of a percent, rounding half up is caught by the middles.
+    /// A rule that always errs in one direction changes the mean of many values: a cut loses a quarter of a percent.
+    /// Rounding half up shows in the values that lie in the middle of two neighbours.
     #[test]
-    fn the_mean_error_is_nothing() {
+    fn the_mean_error_is_zero() {
         let (mut relative, mut middles) = (0.0, 0.0);
         let num_values = 1 << 16;
         for index in 0..num_values {
@@ -392,12 +394,12 @@ mod ex_04_2_bf16_bits {
         );
         assert_eq!(
             middles, 0.0,
-            "sum of the errors of values in the middle: as many must go up as down"
+            "sum of the errors of values in the middle: half of them must go up, half of them down"
         );
     }
 }
 
-/// 04.3: under which name does a tensor stand, and where is the head?
+/// 04.3: under which name is a tensor stored, and which matrix is the head?
 mod ex_04_3_stored_name {
     use loading::exercises::stored_name;
 
@@ -431,7 +433,7 @@ mod ex_04_3_stored_name {
         check("model.layers.0.mlp.up_proj.weight", &file, Some(file[1]));
     }
 
-    /// The prefix is taken away where it stands, and never put where it does not.
+    /// The prefix may be taken away, but never added.
     #[test]
     fn what_is_missing_is_missing() {
         check("model.norm.weight", &[EMBEDDING, HEAD], None);
@@ -439,13 +441,13 @@ mod ex_04_3_stored_name {
         check(HEAD, &[], None);
     }
 
-    /// Not every model shares: two matrices of one shape may have been trained apart.
+    /// Not every model shares the matrix: two matrices of one shape may have been trained apart.
     #[test]
     fn a_head_in_the_file_is_used() {
         check(HEAD, &[EMBEDDING, HEAD], Some(HEAD));
     }
 
-    /// The flag in config.json is often wrong, so that nobody asks it. No head in the file: then the embedding is the head.
+    /// The flag in config.json is often wrong, so the file decides: if it has no head, the embedding is the head.
     #[test]
     fn an_absent_head_is_the_embedding() {
         for embedding in [EMBEDDING, "embed_tokens.weight"] {
@@ -456,8 +458,8 @@ mod ex_04_3_stored_name {
 
 /// 04.4: how much memory does a load need at its worst moment?
 mod ex_04_4_peak_bytes {
+    use loading::bytes::LoadPlan::{self, Mapped, OneByOne, WholeFile};
     use loading::exercises::peak_bytes;
-    use loading::memory::LoadPlan::{self, Mapped, OneByOne, WholeFile};
 
     #[track_caller]
     fn check(plan: LoadPlan, stored: &[u64], loaded: &[u64], expected: u64) {
@@ -480,7 +482,7 @@ mod ex_04_4_peak_bytes {
         check(OneByOne, &[10, 20, 30], &[20, 40, 60], 120 + 30);
     }
 
-    /// The largest tensor is not always the worst moment: what is done before it counts too.
+    /// The largest tensor is not always the worst moment: the tensors done before it count too.
     #[test]
     fn the_order_of_tensors_matters_one_by_one() {
         check(OneByOne, &[100, 1], &[200, 2], 300);
@@ -495,7 +497,7 @@ mod ex_04_4_peak_bytes {
     }
 
     #[test]
-    fn nothing_needs_nothing() {
+    fn no_tensors_need_no_memory() {
         for plan in [WholeFile, OneByOne, Mapped] {
             check(plan, &[], &[], 0);
         }
@@ -504,19 +506,20 @@ mod ex_04_4_peak_bytes {
 
 /// 04.5: test files that catch every careless length check.
 ///
-/// The right check must refuse all files of the list; each careless one must let at least one of them pass, and so be found out.
+/// The right check must refuse all files of the list. Each careless check must accept at least one of them, and is
+/// found out by it.
 mod ex_04_5_cut_off_files {
     use super::common::{safetensors, small_file};
     use loading::careless::{CARELESS, correct};
     use loading::exercises::cut_off_files;
 
-    /// Another whole file: two tensors, of which the last one in the header is the first in the data.
+    /// Another whole file: two tensors, and the last one in the header is the first in the data.
     fn other_file() -> Vec<u8> {
         let json = r#"{"b": {"dtype": "F32", "shape": [3], "data_offsets": [4, 16]}, "a": {"dtype": "F16", "shape": [2], "data_offsets": [0, 4]}}"#;
         safetensors(json, &[7; 16])
     }
 
-    /// Both files, with a name and the place where their data begins.
+    /// Both files, each with a description and the byte at which its data begins.
     fn wholes() -> [(&'static str, Vec<u8>, usize); 2] {
         let data_begin = |file: &[u8]| 8 + usize::from(file[0]);
         let (small, other) = (small_file(), other_file());
@@ -542,7 +545,7 @@ mod ex_04_5_cut_off_files {
             for file in files {
                 assert!(
                     file.len() < whole.len() && whole.starts_with(&file),
-                    "{what}: expected beginnings of the file of {} bytes, found one of {} bytes that is none",
+                    "{what}: expected beginnings of the file of {} bytes, found one of {} bytes that is not one",
                     whole.len(),
                     file.len()
                 );
@@ -563,8 +566,8 @@ mod ex_04_5_cut_off_files {
         }
     }
 
-    /// The border where one tensor ends and another begins: everything that is there is whole, and the check that believes
-    /// the tensors that are there lets it pass.
+    /// On the border where one tensor ends and another begins every tensor in the file is whole. The check that
+    /// believes the tensors that are there accepts such a file.
     #[test]
     fn a_file_that_ends_between_two_tensors_is_among_them() {
         for ((what, whole, data_begin), borders) in wholes().into_iter().zip([vec![24, 32], vec![4]]) {
@@ -579,7 +582,7 @@ mod ex_04_5_cut_off_files {
         }
     }
 
-    /// Each planted fault must let one of the files pass. (The one that believes whole tensors has the test above.)
+    /// Each careless check must accept one of the files. (The test above is for the one that believes whole tensors.)
     #[test]
     fn each_careless_check_is_found_out() {
         for (what, whole, data_begin) in wholes() {
@@ -600,28 +603,12 @@ mod ex_04_5_cut_off_files {
     }
 }
 
-/// The question of a predict exercise, as it stands in course.toml.
-mod asked {
-    /// Options and the index of the right one.
-    pub fn options(course: &str, id: &str) -> (Vec<String>, usize) {
-        let course: toml::Value = toml::from_str(course).unwrap();
-        let exercises = course["exercises"].as_array().unwrap();
-        let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
-        let exercise = exercise.unwrap_or_else(|| panic!("{id} in course.toml"));
-        let options = exercise["options"].as_array().unwrap().iter();
-        (
-            options.map(|option| option.as_str().unwrap().to_string()).collect(),
-            exercise["answer"].as_integer().unwrap() as usize,
-        )
-    }
-
-    /// Expects that exactly the right option begins with `found`.
-    #[track_caller]
-    pub fn check(course: &str, id: &str, found: &str) {
-        let (options, answer) = options(course, id);
-        let fitting: Vec<usize> = (0..options.len()).filter(|&i| options[i].starts_with(found)).collect();
-        assert_eq!(fitting, [answer], "{id}: options that say `{found}`, of {options:?}");
-    }
+/// Expects that the right option of a question, and no other, begins with `found`.
+#[track_caller]
+fn check_answer(id: &str, found: &str) {
+    let (options, answer) = fixtures::question(include_str!("../course.toml"), id);
+    let fitting: Vec<usize> = (0..options.len()).filter(|&i| options[i].starts_with(found)).collect();
+    assert_eq!(fitting, [answer], "{id}: options that say `{found}`, of {options:?}");
 }
 
 /// 04.6 (predict): when are the bytes of a mapped file read?
@@ -630,8 +617,8 @@ mod ex_04_6_mapped_bytes {
     use loading::bytes::{Access, FileBytes};
     use loading::gguf::Gguf;
 
-    /// The ledger counts the bytes of weights that the program asks for: while the file is opened, and while all of it is used.
-    /// (On a small GGUF file, whose reader has no exercise in it.)
+    /// The ledger counts the bytes of weights that the program asks for: while the file is opened, and while all of it
+    /// is used. (On a small GGUF file, whose reader has no exercise in it.)
     #[test]
     fn opening_reads_no_weight_and_using_reads_all() {
         let temporary = tempfile::tempdir().unwrap();
@@ -659,7 +646,7 @@ mod ex_04_6_mapped_bytes {
             word(opening.bytes_read),
             word(using.bytes_read)
         );
-        super::asked::check(include_str!("../course.toml"), "04.6", &found);
+        super::check_answer("04.6", &found);
     }
 }
 
@@ -670,15 +657,11 @@ mod ex_04_7_two_sixteen_bits {
     #[test]
     fn seventy_thousand_fits_one_of_them() {
         let found = [f16::from_f32(70_000.0).to_f32(), bf16::from_f32(70_000.0).to_f32()];
-        super::asked::check(
-            include_str!("../course.toml"),
-            "04.7",
-            &format!("f16: {}; bf16: {}", found[0], found[1]),
-        );
+        super::check_answer("04.7", &format!("f16: {}; bf16: {}", found[0], found[1]));
     }
 }
 
-/// 04.8 (predict): who notices that two matrices stand in each other's place?
+/// 04.8 (predict): which check refuses a file with two matrices in each other's place?
 mod ex_04_8_swapped_matrices {
     use super::common::safetensors;
     use loading::dtype::{Dtype, first_not_finite, widen};
@@ -702,16 +685,17 @@ mod ex_04_8_swapped_matrices {
             Err(_) => "the header check",
             Ok(_) if first_not_finite(&values).is_some() => "the check for NaN",
             Ok(_) if sha256_bytes(&swapped) != sha256_bytes(&whole) => "only the checksum",
-            Ok(_) => "nobody",
+            Ok(_) => "no check",
         };
-        super::asked::check(include_str!("../course.toml"), "04.8", found);
+        super::check_answer("04.8", found);
     }
 }
 
-/// The functions together: a folder is opened with them.
+/// All functions together open a folder.
 mod whole {
+    use loading::bytes::LoadPlan;
     use loading::careless::correct;
-    use loading::memory::{LoadPlan, load_f32};
+    use loading::memory::load_f32;
 
     #[test]
     fn every_fixture_folder_opens_and_reads() {
@@ -733,7 +717,7 @@ mod whole {
         assert_eq!(loads[0], loads[2]);
     }
 
-    /// The header reader and the check on lengths alone agree on every cut.
+    /// The header reader and the check of lengths alone agree on every cut.
     #[test]
     fn every_cut_of_a_file_is_refused() {
         let whole = super::common::small_file();

@@ -1,4 +1,4 @@
-//! The block formats of GGUF, back to `f32`.
+//! Converts the block formats of GGUF to `f32`.
 //!
 //! ```text
 //! Q8_0   | scale f16 | 32 x i8                         x[i] = scale * q[i]
@@ -6,7 +6,8 @@
 //! Q4_1   | scale f16 | min f16 | 16 bytes              x[i] = scale * q[i] + min
 //!        byte j holds value j in its low half and value j + 16 in its high half
 //! ```
-//! Source: `ggml-common.h` and `ggml-quants.c` of llama.cpp. Blocks run along a row, so that a row begins with a block.
+//! Source: `ggml-common.h` and `ggml-quants.c` of llama.cpp. Blocks run along a row, so each row begins with a new
+//! block.
 
 use crate::dtype::{Dtype, widen};
 use half::f16;
@@ -14,7 +15,7 @@ use half::f16;
 /// Appends the values behind `bytes` to `out`. Cost: reads `bytes` once, writes 4 bytes a value.
 ///
 /// # Panics
-/// When `bytes` is no whole number of blocks (of values, for the plain types).
+/// If `bytes` is not a whole number of blocks (of values, for the plain types).
 pub fn dequantize(dtype: Dtype, bytes: &[u8], out: &mut Vec<f32>) {
     assert_eq!(bytes.len() % dtype.block_bytes(), 0, "whole blocks");
     match dtype {
@@ -41,7 +42,7 @@ fn half(low: u8, high: u8) -> f32 {
     f16::from_le_bytes([low, high]).to_f32()
 }
 
-/// Block after block; each fills 32 values.
+/// Converts block after block. Each block has 32 values.
 fn blocks<const N: usize>(bytes: &[u8], out: &mut Vec<f32>, block: impl Fn(&[u8; N], &mut [f32; 32])) {
     for bytes in bytes.as_chunks::<N>().0 {
         let mut values = [0.0; 32];
@@ -50,7 +51,7 @@ fn blocks<const N: usize>(bytes: &[u8], out: &mut Vec<f32>, block: impl Fn(&[u8;
     }
 }
 
-/// Low halves first, then high halves.
+/// Fills the values from 4-bit numbers: low halves first, then high halves.
 fn nibbles(bytes: &[u8], values: &mut [f32; 32], value: impl Fn(u8) -> f32) {
     let (low, high) = values.split_at_mut(16);
     for ((low, high), byte) in low.iter_mut().zip(high).zip(bytes) {

@@ -1,4 +1,4 @@
-//! From a GGUF file's metadata to the same [`ModelConfig`] that a `config.json` gives.
+//! Makes a [`ModelConfig`] of the metadata of a GGUF file.
 
 use super::{Gguf, ROPE_FREQS, blocks, rotary};
 use crate::config::{ModelConfig, RopeScaling};
@@ -10,7 +10,7 @@ use training::config::LlamaConfig;
 /// Reads the sizes, the rotary scaling and the ids.
 ///
 /// # Errors
-/// Another architecture, a key that is missing or of another type, an unknown rotary scaling.
+/// Another architecture, a key that is missing or has another type, or an unknown rotary scaling.
 pub fn model_config(gguf: &Gguf) -> Result<ModelConfig> {
     let metadata = gguf.metadata();
     let architecture = metadata.text("general.architecture").unwrap_or("nothing");
@@ -68,7 +68,7 @@ fn sizes(gguf: &Gguf) -> Result<LlamaConfig> {
         let key = "llama.attention.layer_norm_rms_epsilon";
         return Err(bad_key(gguf, key, "a number", "nothing"));
     };
-    // The embedding knows its rows; the key is missing in older files.
+    // Older files lack the key; the embedding has one row for each piece.
     let embedding = gguf.tensor("token_embd.weight");
     let rows = embedding.and_then(|(entry, _)| entry.shape.first().copied());
     let vocab_size = match metadata.count("llama.vocab_size").or(rows) {
@@ -90,7 +90,7 @@ fn sizes(gguf: &Gguf) -> Result<LlamaConfig> {
     })
 }
 
-/// Linear scaling stands in the metadata; of llama3 scaling only its divisors are kept, as a tensor.
+/// Linear scaling is in the metadata. Of llama3 scaling the file has only the divisors, as a tensor.
 fn rope_scaling(gguf: &Gguf, llama: &LlamaConfig) -> Result<RopeScaling> {
     let metadata = gguf.metadata();
     let unknown = |found: &str| LoadError::UnknownRopeScaling {
@@ -118,7 +118,7 @@ fn rope_scaling(gguf: &Gguf, llama: &LlamaConfig) -> Result<RopeScaling> {
         .ok_or_else(|| unknown("rope_freqs of another rule than llama3's"))
 }
 
-/// The type that most bytes are stored in.
+/// The type with the most bytes.
 fn commonest_dtype(gguf: &Gguf) -> Dtype {
     let mut bytes = std::collections::BTreeMap::new();
     for entry in gguf.tensors() {

@@ -1,9 +1,9 @@
-//! Reading numbers and strings from a slice, one after the other, never beyond its end.
+//! Reads numbers and strings from a slice, one after the other, never beyond its end.
 
-use super::bad;
-use crate::error::{LoadError, Result};
+use crate::error::Result;
+use crate::header::Refuse;
 
-/// A place in a file.
+/// A position in a file.
 pub struct Cursor<'a> {
     file: &'a str,
     bytes: &'a [u8],
@@ -16,7 +16,7 @@ impl<'a> Cursor<'a> {
         Self { file, bytes, at: 0 }
     }
 
-    /// A later place in the same bytes.
+    /// A later position in the same bytes.
     pub fn at(file: &'a str, bytes: &'a [u8], at: usize) -> Self {
         Self { file, bytes, at }
     }
@@ -26,92 +26,76 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// The file's name, for errors.
-    pub fn file(&self) -> &'a str {
-        self.file
+    /// The errors of this file.
+    pub fn refuse(&self) -> Refuse<'a> {
+        Refuse { file: self.file }
     }
 
     /// The next `count` bytes.
     ///
     /// # Errors
-    /// [`LoadError::CutOff`] when there are fewer.
+    /// The file has fewer bytes left.
     pub fn take(&mut self, count: u64) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if count > rest.len() as u64 {
-            return Err(LoadError::CutOff {
-                file: self.file.into(),
-                expected_bytes: (self.at as u64).saturating_add(count),
-                found_bytes: self.bytes.len() as u64,
-            });
+            let expected = (self.at as u64).saturating_add(count);
+            return Err(self.refuse().cut_off(expected, self.bytes.len() as u64));
         }
         self.at += count as usize;
         Ok(&rest[..count as usize])
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    /// The next `N` bytes: a number, little endian, for its `from_le_bytes`.
+    ///
+    /// # Errors
+    /// The file has fewer bytes left.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N as u64)?);
         Ok(array)
     }
 
-    /// One byte.
+    /// The next four bytes as a number.
     ///
     /// # Errors
-    /// The file ends here.
-    pub fn u8(&mut self) -> Result<u8> {
-        Ok(self.array::<1>()?[0])
-    }
-
-    /// Two bytes, little endian.
-    ///
-    /// # Errors
-    /// The file ends here.
-    pub fn u16(&mut self) -> Result<u16> {
-        Ok(u16::from_le_bytes(self.array()?))
-    }
-
-    /// Four bytes, little endian.
-    ///
-    /// # Errors
-    /// The file ends here.
+    /// The file has fewer bytes left.
     pub fn u32(&mut self) -> Result<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    /// Eight bytes, little endian.
+    /// The next eight bytes as a number.
     ///
     /// # Errors
-    /// The file ends here.
+    /// The file has fewer bytes left.
     pub fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// A length and as many bytes of UTF-8.
+    /// The next string: a length, then the bytes in UTF-8.
     ///
     /// # Errors
-    /// The file ends here, or the bytes are no UTF-8.
+    /// The file has fewer bytes left, or the bytes are not UTF-8.
     pub fn str(&mut self) -> Result<&'a str> {
         let begin = self.at;
         let count = self.u64()?;
         let bytes = self.take(count)?;
-        std::str::from_utf8(bytes).map_err(|error| bad(self.file, &format!("string at byte {begin}"), "UTF-8", error))
+        let bad = |error| self.refuse().bad(&format!("string at byte {begin}"), "UTF-8", error);
+        std::str::from_utf8(bytes).map_err(bad)
     }
 
-    /// A number of things that take at least `least_bytes` each: refused when the rest of the file can not hold them, so
-    /// that nobody reserves memory for a number that somebody made up.
+    /// Checks a number of elements that take at least `least_bytes` each. It must fit the rest of the file, so that a
+    /// caller may reserve memory for it.
     ///
     /// # Errors
-    /// [`LoadError::BadHeader`] then.
+    /// The rest of the file can not hold them.
     pub fn check_count(&self, what: &str, count: u64, least_bytes: u64) -> Result<usize> {
         let rest = (self.bytes.len() - self.at) as u64;
         match count.checked_mul(least_bytes) {
             Some(needed) if needed <= rest => Ok(count as usize),
-            _ => Err(bad(
-                self.file,
-                what,
-                &format!("as many as fit the {rest} bytes that are left"),
-                count,
-            )),
+            _ => {
+                let expected = format!("as many as fit the {rest} bytes that are left");
+                Err(self.refuse().bad(what, &expected, count))
+            }
         }
     }
 }

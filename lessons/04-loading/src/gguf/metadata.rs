@@ -4,14 +4,13 @@
 //! key: string | type: u32 | value             string = length: u64 + UTF-8
 //!                           array = type: u32 + count: u64 + values
 //! ```
-//! Arrays are left in the file (a vocabulary has 50 000 strings) and walked once to know where they end.
+//! Arrays stay in the file (a vocabulary has 50 000 strings). The reader walks over them once to find their ends.
 
-use super::bad;
 use super::cursor::Cursor;
-use crate::error::{LoadError, Result};
+use crate::error::Result;
 use std::collections::BTreeMap;
 
-/// A value of the metadata. Integers of all widths are one kind, and so are the floats.
+/// A value of the metadata. Integers of all widths are one kind, and so are floats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Any of the integer types.
@@ -22,13 +21,13 @@ pub enum Value {
     Bool(bool),
     /// Text.
     Text(String),
-    /// An array: where its first element lies in the file.
+    /// An array, whose elements stay in the file.
     Array {
         /// Type of the elements.
         kind: u32,
         /// Number of elements.
         count: usize,
-        /// Byte at which they begin.
+        /// Byte of the file at which the elements begin.
         begin: usize,
     },
 }
@@ -41,10 +40,11 @@ pub struct Metadata {
 
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
-/// Arrays of arrays are allowed by the format and used by nobody; a forged file must not recurse without end.
+/// Maximum depth of arrays in arrays. The format allows any depth and no writer uses one; a forged file must not
+/// overflow the stack.
 const MAX_DEPTH: usize = 4;
 
-/// Bytes of a value of a fixed size; `None` for strings, arrays and unknown types.
+/// Size in bytes of a value of this type; `None` for strings, arrays and unknown types.
 fn fixed_bytes(kind: u32) -> Option<u64> {
     match kind {
         0 | 1 | 7 => Some(1),
@@ -59,7 +59,7 @@ impl Metadata {
     /// Reads `count` pairs.
     ///
     /// # Errors
-    /// A file that ends early, an unknown type, a key twice.
+    /// A file that ends early, an unknown type, or a key that occurs twice.
     pub fn read(cursor: &mut Cursor<'_>, count: usize) -> Result<Self> {
         let mut metadata = Self::default();
         for _ in 0..count {
@@ -67,10 +67,7 @@ impl Metadata {
             let kind = cursor.u32()?;
             let value = read_value(cursor, &key, kind)?;
             if metadata.values.insert(key.clone(), value).is_some() {
-                return Err(LoadError::DuplicateName {
-                    file: cursor.file().into(),
-                    name: key,
-                });
+                return Err(cursor.refuse().duplicate(&key));
             }
         }
         Ok(metadata)
@@ -94,7 +91,7 @@ impl Metadata {
         }
     }
 
-    /// A whole number below 2^32 (sizes and ids are; the bound keeps their products within 64 bits).
+    /// A whole number below 2^32, such as a size or an id. The bound keeps products of two of them within 64 bits.
     pub fn count(&self, key: &str) -> Option<usize> {
         match self.get(key) {
             Some(Value::Int(int)) => u32::try_from(*int).ok().map(|int| int as usize),
@@ -119,10 +116,10 @@ impl Metadata {
         }
     }
 
-    /// The strings of an array, not copied. `bytes` is the file. `None` when there is no such array.
+    /// The strings of an array, not copied. `bytes` is the file. `None` if there is no such array.
     ///
     /// # Errors
-    /// A string that is no UTF-8.
+    /// A string that is not UTF-8.
     pub fn strings<'a>(&self, file: &'a str, bytes: &'a [u8], key: &str) -> Result<Option<Vec<&'a str>>> {
         let Some(&Value::Array {
             kind: STRING,
@@ -136,7 +133,7 @@ impl Metadata {
         (0..count).map(|_| cursor.str()).collect::<Result<_>>().map(Some)
     }
 
-    /// The numbers of an array. `None` when there is no such array.
+    /// The numbers of an array. `None` if there is no such array.
     ///
     /// # Errors
     /// An array that ends early.
@@ -162,17 +159,17 @@ impl Metadata {
 
 fn read_value(cursor: &mut Cursor<'_>, key: &str, kind: u32) -> Result<Value> {
     Ok(match kind {
-        0 => Value::Int(cursor.u8()?.into()),
-        1 => Value::Int((cursor.u8()? as i8).into()),
-        2 => Value::Int(cursor.u16()?.into()),
-        3 => Value::Int((cursor.u16()? as i16).into()),
+        0 => Value::Int(u8::from_le_bytes(cursor.array()?).into()),
+        1 => Value::Int(i8::from_le_bytes(cursor.array()?).into()),
+        2 => Value::Int(u16::from_le_bytes(cursor.array()?).into()),
+        3 => Value::Int(i16::from_le_bytes(cursor.array()?).into()),
         4 => Value::Int(cursor.u32()?.into()),
-        5 => Value::Int((cursor.u32()? as i32).into()),
-        6 => Value::Float(shortest(f32::from_bits(cursor.u32()?))),
-        7 => match cursor.u8()? {
+        5 => Value::Int(i32::from_le_bytes(cursor.array()?).into()),
+        6 => Value::Float(shortest(f32::from_le_bytes(cursor.array()?))),
+        7 => match cursor.array::<1>()?[0] {
             0 => Value::Bool(false),
             1 => Value::Bool(true),
-            other => return Err(bad(cursor.file(), key, "a flag of 0 or 1", other)),
+            other => return Err(cursor.refuse().bad(key, "a flag of 0 or 1", other)),
         },
         STRING => Value::Text(cursor.str()?.to_string()),
         ARRAY => {
@@ -184,13 +181,13 @@ fn read_value(cursor: &mut Cursor<'_>, key: &str, kind: u32) -> Result<Value> {
             Value::Array { kind, count, begin }
         }
         10 => Value::Int(cursor.u64()?.into()),
-        11 => Value::Int((cursor.u64()? as i64).into()),
-        12 => Value::Float(f64::from_bits(cursor.u64()?)),
-        other => return Err(bad(cursor.file(), key, "a value type from 0 to 12", other)),
+        11 => Value::Int(i64::from_le_bytes(cursor.array()?).into()),
+        12 => Value::Float(f64::from_le_bytes(cursor.array()?)),
+        other => return Err(cursor.refuse().bad(key, "a value type from 0 to 12", other)),
     })
 }
 
-/// Walks over the elements of an array, to know where it ends and that all of it is there.
+/// Walks over the elements of an array, to find its end and to check that the file holds all of it.
 fn skip_elements(cursor: &mut Cursor<'_>, key: &str, kind: u32, count: usize, depth: usize) -> Result<()> {
     if let Some(size) = fixed_bytes(kind) {
         cursor.take(size * count as u64)?;
@@ -206,17 +203,17 @@ fn skip_elements(cursor: &mut Cursor<'_>, key: &str, kind: u32, count: usize, de
                 skip_elements(cursor, key, kind, count, depth + 1)?;
             }
             ARRAY => {
-                return Err(bad(cursor.file(), key, "arrays at most 4 deep", "a deeper one"));
+                return Err(cursor.refuse().bad(key, "arrays at most 4 deep", "a deeper one"));
             }
             other => {
-                return Err(bad(cursor.file(), key, "an element type from 0 to 12", other));
+                return Err(cursor.refuse().bad(key, "an element type from 0 to 12", other));
             }
         }
     }
     Ok(())
 }
 
-/// The f64 that is written as the shortest decimal which names this f32: 1e-5, not 9.99999974e-6.
+/// The f64 with the shortest decimal form of this f32: 1e-5, not 9.99999974e-6.
 fn shortest(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }

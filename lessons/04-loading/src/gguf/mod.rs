@@ -1,5 +1,5 @@
-//! GGUF, the one-file format of llama.cpp: sizes, vocabulary, template and weights together, weights often in blocks of 4 or
-//! 8 bits.
+//! GGUF, the one-file format of llama.cpp: sizes, vocabulary, template and weights together. The weights are often in
+//! blocks of 4 or 8 bits.
 //!
 //! ```text
 //! "GGUF" | version 3: u32 | tensors: u64 | pairs: u64
@@ -8,8 +8,7 @@
 //! padding to the alignment (32 unless `general.alignment` says otherwise)
 //! data:    each tensor at its offset, padded to the alignment
 //! ```
-//! Source: `docs/gguf.md` of the ggml repository. Blocks are turned into `f32` as they are read; keeping them is a matter for a
-//! lesson on small weights.
+//! Source: `docs/gguf.md` of the ggml repository. Blocks become `f32` when they are read.
 
 pub mod blocks;
 pub mod config;
@@ -21,49 +20,48 @@ pub mod vocabulary;
 
 use crate::bytes::FileBytes;
 use crate::checkpoint::count_read;
-use crate::dtype::{Dtype, TensorInfo, first_not_finite, first_not_finite_bf16};
+use crate::dtype::{Dtype, TensorInfo, first_not_finite};
 use crate::error::{LoadError, Result};
-use crate::exercises::bf16_bits;
 use crate::header::{Entry, Refuse};
-use crate::shapes::{expected_shape, tensor_names};
+use crate::shapes::match_names;
 use crate::source::WeightSource;
 use cursor::Cursor;
-use half::bf16;
 use metadata::Metadata;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use training::config::LlamaConfig;
 
-/// Name of the tensor in which writers keep the divisors of llama3 scaling.
+/// Name of the tensor with the divisors of llama3 scaling.
 pub const ROPE_FREQS: &str = "rope_freqs.weight";
 
-/// An open GGUF file. Tensor names are its own until [`Gguf::check`].
+/// An open GGUF file, under its own tensor names. [`Gguf::check`] adds the canonical names.
 pub struct Gguf {
     file: String,
     bytes: FileBytes,
     metadata: Metadata,
     data_begin: usize,
-    /// By the file's names.
+    /// Entries by the file's names.
     tensors: BTreeMap<String, Entry>,
-    /// Canonical names with the file's, in the order of the forward pass; empty until `check`.
+    /// Canonical names with the file's names, in the order of the forward pass; empty before `check`.
     names: Vec<(String, String)>,
     head_dim: usize,
 }
 
 impl Gguf {
-    /// Reads the header. Cost: in proportion to the header, which holds the vocabulary.
+    /// Reads the header. Cost: in proportion to the length of the header, which holds the vocabulary.
     ///
     /// # Errors
-    /// Another format or version, a file that ends early, overlapping or gapped tensors, unknown types.
+    /// Another format or version, a file that ends early, tensors with an overlap or a gap, an unknown type.
     pub fn from_bytes(file: &str, bytes: FileBytes) -> Result<Self> {
+        let refuse = Refuse { file };
         let mut cursor = Cursor::new(file, &bytes);
         let magic = cursor.take(4)?;
         if magic != b"GGUF" {
             let found = format!("`{}`", magic.escape_ascii());
-            return Err(bad(file, "first four bytes", "`GGUF`", found));
+            return Err(refuse.bad("first four bytes", "`GGUF`", found));
         }
         let version = cursor.u32()?;
         if version != 3 {
-            return Err(bad(file, "version", "3, little endian", version));
+            return Err(refuse.bad("version", "3, little endian", version));
         }
         let (tensors, pairs) = (cursor.u64()?, cursor.u64()?);
         let num_pairs = cursor.check_count("number of metadata pairs", pairs, 8 + 4 + 1)?;
@@ -79,7 +77,7 @@ impl Gguf {
         };
         if !alignment.is_power_of_two() || alignment > 1 << 20 {
             let expected = "a power of two up to 2^20";
-            return Err(bad(file, "general.alignment", expected, alignment));
+            return Err(refuse.bad("general.alignment", expected, alignment));
         }
         let data_begin = cursor.position().next_multiple_of(alignment);
         check_layout(file, &mut entries, alignment, data_begin, bytes.len())?;
@@ -87,8 +85,7 @@ impl Gguf {
         for entry in entries {
             let name = entry.name.clone();
             if by_name.insert(name.clone(), entry).is_some() {
-                let file = file.into();
-                return Err(LoadError::DuplicateName { file, name });
+                return Err(refuse.duplicate(&name));
             }
         }
         Ok(Self {
@@ -129,45 +126,22 @@ impl Gguf {
         Some((entry, &data[entry.begin..entry.end]))
     }
 
-    /// Compares with what the config promises, and gives each tensor its canonical name.
+    /// Compares the tensors with those that the config implies, and gives each its canonical name.
     ///
     /// # Errors
-    /// The first tensor that is missing, of another shape, or has no place in the model.
+    /// The first tensor that is missing, has another shape, or has no place in the model.
     pub fn check(&mut self, config: &LlamaConfig) -> Result<()> {
-        let mut names = Vec::new();
-        let mut used = BTreeSet::from([ROPE_FREQS.to_string()]);
-        for name in tensor_names(config) {
-            let stored = names::gguf_name(&name).unwrap_or_default();
-            let Some(entry) = self.tensors.get(&stored) else {
-                let model = self.file.clone();
-                return Err(LoadError::MissingTensor { model, name: stored });
-            };
-            let expected = expected_shape(config, &name).unwrap_or_default();
-            if entry.shape != expected {
-                return Err(LoadError::WrongShape {
-                    model: self.file.clone(),
-                    name: stored,
-                    expected,
-                    found: entry.shape.clone(),
-                });
-            }
-            used.insert(stored.clone());
-            names.push((name, stored));
-        }
-        if let Some(name) = self.tensors.keys().find(|name| !used.contains(*name)) {
-            return Err(LoadError::ExtraTensor {
-                model: self.file.clone(),
-                name: name.clone(),
-                num_layers: config.num_layers,
-            });
-        }
-        self.names = names;
+        let entries = self.tensors.values().filter(|entry| entry.name != ROPE_FREQS);
+        let shapes = entries
+            .map(|entry| (entry.name.as_str(), entry.shape.as_slice()))
+            .collect();
+        self.names = match_names(&self.file, config, &shapes, names::gguf_name)?;
         self.head_dim = config.head_dim;
         Ok(())
     }
 
     fn stored(&self, name: &str) -> Result<(&Entry, &[u8])> {
-        // `check` gave names to all tensors; before it there are none.
+        // Before `check` no tensor has a canonical name.
         let stored = names::gguf_name(name).filter(|_| self.head_dim > 0);
         (stored.and_then(|stored| self.tensor(&stored))).ok_or_else(|| LoadError::MissingTensor {
             model: self.file.clone(),
@@ -175,7 +149,7 @@ impl Gguf {
         })
     }
 
-    /// Hands the rows of a tensor to `row`, in the half-split order, as stored bytes.
+    /// Calls `row` with the stored bytes of each row of a tensor, in the half-split order.
     fn each_row(&self, name: &str, mut row: impl FnMut(Dtype, &[u8])) -> Result<()> {
         let (entry, bytes) = self.stored(name)?;
         let is_rotary = name.ends_with("q_proj.weight") || name.ends_with("k_proj.weight");
@@ -191,15 +165,6 @@ impl Gguf {
             row(entry.dtype, &bytes[from * row_bytes..][..row_bytes]);
         }
         Ok(())
-    }
-
-    fn not_finite(&self, name: &str, index: usize, value: f32) -> LoadError {
-        LoadError::NotFinite {
-            model: self.file.clone(),
-            name: name.into(),
-            index,
-            value,
-        }
     }
 }
 
@@ -223,24 +188,12 @@ impl WeightSource for Gguf {
         self.each_row(name, |dtype, row| blocks::dequantize(dtype, row, out))?;
         count_read(bytes.len(), out.len() * 4);
         match first_not_finite(out) {
-            Some(index) => Err(self.not_finite(name, index, out[index])),
-            None => Ok(()),
-        }
-    }
-
-    fn read_bf16(&self, name: &str, out: &mut Vec<bf16>) -> Result<()> {
-        let (entry, bytes) = self.stored(name)?;
-        out.clear();
-        out.reserve_exact(entry.shape.iter().product());
-        let mut buffer = Vec::new();
-        self.each_row(name, |dtype, row| {
-            buffer.clear();
-            blocks::dequantize(dtype, row, &mut buffer);
-            out.extend(buffer.iter().map(|v| bf16::from_bits(bf16_bits(*v))));
-        })?;
-        count_read(bytes.len(), out.len() * 2);
-        match first_not_finite_bf16(out) {
-            Some(index) => Err(self.not_finite(name, index, out[index].to_f32())),
+            Some(index) => Err(LoadError::NotFinite {
+                model: self.file.clone(),
+                name: name.into(),
+                index,
+                value: out[index],
+            }),
             None => Ok(()),
         }
     }
@@ -252,12 +205,12 @@ impl WeightSource for Gguf {
     }
 }
 
-/// Reads one line of the tensor list. `begin` is the offset in the file, `end` follows from shape and type.
+/// Reads one entry of the tensor list. `begin` is the offset in the file, `end` follows from shape and type.
 fn read_entry(cursor: &mut Cursor<'_>) -> Result<Entry> {
     let name = cursor.str()?.to_string();
     let num_dims = cursor.u32()?;
     if !(1..=4).contains(&num_dims) {
-        return Err(bad(cursor.file(), &name, "1 to 4 dimensions", num_dims));
+        return Err(cursor.refuse().bad(&name, "1 to 4 dimensions", num_dims));
     }
     let mut sizes = Vec::with_capacity(4);
     for _ in 0..num_dims {
@@ -267,7 +220,7 @@ fn read_entry(cursor: &mut Cursor<'_>) -> Result<Entry> {
     let begin = cursor.u64()?;
     let Some(dtype) = dtype_of(kind) else {
         return Err(LoadError::WrongDtype {
-            file: cursor.file().into(),
+            file: cursor.refuse().file.into(),
             name,
             expected: "type F32, F16, BF16, Q8_0, Q4_0 or Q4_1",
             found: type_name(kind),
@@ -276,16 +229,12 @@ fn read_entry(cursor: &mut Cursor<'_>) -> Result<Entry> {
     let row_len = sizes[0];
     if row_len % dtype.block_len() as u64 != 0 {
         let expected = format!("rows of whole blocks of {}", dtype.block_len());
-        return Err(bad(cursor.file(), &name, &expected, row_len));
+        return Err(cursor.refuse().bad(&name, &expected, row_len));
     }
     let num_values = (sizes.iter()).try_fold(1_u64, |product, &n| product.checked_mul(n));
     let num_bytes = num_values.and_then(|n| dtype.bytes(n));
     let Some(end) = num_bytes.and_then(|bytes| begin.checked_add(bytes)) else {
-        return Err(LoadError::ShapeOverflow {
-            file: cursor.file().into(),
-            name,
-            shape: sizes,
-        });
+        return Err(cursor.refuse().overflow(&name, sizes));
     };
     Ok(Entry {
         name,
@@ -296,7 +245,8 @@ fn read_entry(cursor: &mut Cursor<'_>) -> Result<Entry> {
     })
 }
 
-/// Sorts the tensors by their bytes and checks that they follow each other, padded to the alignment, up to the file's end.
+/// Sorts the tensors by offset and checks that they follow each other, padded to the alignment, up to the end of the
+/// file.
 fn check_layout(file: &str, entries: &mut [Entry], alignment: usize, data_begin: usize, file_len: usize) -> Result<()> {
     let refuse = Refuse { file };
     entries.sort_by_key(|entry| (entry.begin, entry.end));
@@ -335,7 +285,7 @@ fn dtype_of(kind: u32) -> Option<Dtype> {
     }
 }
 
-/// What llama.cpp calls a type that we do not read.
+/// llama.cpp's name of a type that this loader does not read.
 fn type_name(kind: u32) -> String {
     let name = match kind {
         6 => "Q5_0",
@@ -350,9 +300,4 @@ fn type_name(kind: u32) -> String {
         _ => return format!("number {kind}"),
     };
     name.into()
-}
-
-/// A place in the file that says something else than the format allows.
-pub(crate) fn bad(file: &str, place: &str, expected: &str, found: impl std::fmt::Display) -> LoadError {
-    Refuse { file }.bad(place, expected, found)
 }

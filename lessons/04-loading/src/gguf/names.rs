@@ -1,4 +1,4 @@
-//! GGUF's tensor names and ours.
+//! The tensor names of GGUF files.
 
 use crate::shapes::{EMBEDDING, FINAL_NORM, HEAD};
 
@@ -14,7 +14,7 @@ const LAYER: [(&str, &str); 9] = [
     ("mlp.down_proj", "ffn_down"),
 ];
 
-/// GGUF's name for a canonical one; `None` for a name of no Llama tensor.
+/// GGUF's name of a tensor with this canonical name; `None` if no Llama model has such a tensor.
 pub fn gguf_name(name: &str) -> Option<String> {
     match name {
         EMBEDDING => return Some("token_embd.weight".into()),

@@ -1,8 +1,9 @@
 //! Two orders for the rows of the query and key matrices.
 //!
-//! The rotary embedding turns pairs of a head's values. Which two make a pair is a convention: Hugging Face pairs value `i` with
-//! value `i + head_dim / 2` (half-split), Meta's code and GGUF pair `2i` with `2i + 1` (interleaved). A writer of GGUF therefore
-//! reorders the rows of Q and K, and a reader that forgets to put them back gets logits that are silently wrong.
+//! The rotary embedding turns pairs of a head's values. There are two conventions for the pairs: Hugging Face pairs
+//! value `i` with value `i + head_dim / 2` (half-split), Meta's code and GGUF pair `2i` with `2i + 1` (interleaved). So
+//! a writer of GGUF reorders the rows of Q and K, and a reader that does not restore the order gets wrong logits
+//! without an error.
 //!
 //! ```text
 //! head_dim 8    half-split row    0  1  2  3  4  5  6  7
@@ -18,9 +19,10 @@ pub fn interleaved_row(row: usize, head_dim: usize) -> usize {
     head * head_dim + 2 * (within % half) + within / half
 }
 
-/// What each rotary frequency is divided by under llama3 scaling, one a pair of values.
+/// The divisors of the rotary frequencies under llama3 scaling, one for each pair of values.
 ///
-/// Shape: `[head_dim / 2]`. Source: `_compute_llama3_parameters` in transformers; GGUF writers store this as `rope_freqs.weight`.
+/// Shape: `[head_dim / 2]`. Source: `_compute_llama3_parameters` in transformers; GGUF writers store this as
+/// `rope_freqs.weight`.
 pub fn llama3_divisors(
     head_dim: usize,
     rope_theta: f64,
@@ -45,10 +47,10 @@ pub fn llama3_divisors(
     (0..head_dim / 2).map(divisor).collect()
 }
 
-/// The llama3 parameters behind stored divisors, or `None` when they follow from none that we know.
+/// The llama3 parameters that give the stored divisors, or `None` if no known parameters give them.
 ///
-/// GGUF keeps only the result. All published models of this kind use bands of 1 and 4 and an original context of 8192; the
-/// factor is the largest divisor. Whether that guess is right is then computed, not believed.
+/// GGUF has only the divisors. All published models of this kind use bands of 1 and 4 and an original context of 8192;
+/// the factor is the largest divisor. The function computes the divisors of these parameters and compares them.
 pub fn recognise_llama3(stored: &[f32], head_dim: usize, rope_theta: f64) -> Option<RopeScaling> {
     let factor = f64::from(stored.iter().copied().fold(0.0, f32::max));
     let (low, high, context) = (1.0, 4.0, 8192);
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn undoing_the_permutation_inverts_what_the_converter_does() {
+    fn the_row_order_is_the_inverse_of_the_converters() {
         // The converter: rows [heads, 2, half] become [heads, half, 2].
         let (heads, head_dim) = (3, 8);
         let mut gguf = vec![0; heads * head_dim];

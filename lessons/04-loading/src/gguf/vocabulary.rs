@@ -1,7 +1,7 @@
-//! From a GGUF file's vocabulary to a `tokenizer.json`.
+//! Makes a `tokenizer.json` of the vocabulary of a GGUF file.
 //!
-//! GGUF keeps the pieces, their kinds and the merges (or scores), and names the rule that cuts text before merging. The rest of a
-//! `tokenizer.json` follows from these:
+//! GGUF has the pieces, their kinds and the merges (or scores), and the name of the rule that cuts text before merging.
+//! The rest of a `tokenizer.json` follows from these:
 //!
 //! | `tokenizer.ggml.model` | pieces | cut by `tokenizer.ggml.pre` |
 //! |---|---|---|
@@ -15,17 +15,18 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 const TOKENS: &str = "tokenizer.ggml.tokens";
-/// Kinds of pieces that are matched as a whole before anything else: control, and defined by the user.
+/// Kinds of pieces that are matched as a whole before all other rules: control pieces, and pieces defined by the user.
 const CONTROL: f64 = 3.0;
 const USER_DEFINED: f64 = 4.0;
 
 /// Llama 3's rule: as in its published tokenizer.json.
 const LLAMA3_CUT: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Builds the content of a `tokenizer.json`; `None` when the file has no vocabulary.
+/// Builds the content of a `tokenizer.json`; `None` if the file has no vocabulary.
 ///
 /// # Errors
-/// A kind of vocabulary or cutting rule that we do not know, a piece twice, a list of another length than the pieces.
+/// An unknown kind of vocabulary or cutting rule, a piece that occurs twice, or a list that is not as long as the
+/// vocabulary.
 pub fn tokenizer_json(gguf: &Gguf) -> Result<Option<Value>> {
     let metadata = gguf.metadata();
     let (file, bytes) = (gguf.file(), gguf.file_bytes());
@@ -69,7 +70,8 @@ pub fn tokenizer_json(gguf: &Gguf) -> Result<Option<Value>> {
     Ok(Some(json))
 }
 
-/// Pieces that are cut out of the text before all else. Control tokens are special: decoding leaves them out.
+/// The pieces that are cut out of the text before all other rules. Control pieces are special: decoding leaves them
+/// out.
 fn added_tokens(gguf: &Gguf, tokens: &[&str], kinds: Option<&[f64]>) -> Result<Value> {
     let Some(kinds) = kinds else {
         return Ok(json!([]));
@@ -134,8 +136,8 @@ fn byte_level(gguf: &Gguf, vocabulary: &HashMap<&str, usize>) -> Result<Value> {
     }))
 }
 
-/// SentencePiece merges the pair whose piece has the highest score; as a list of merges that is: all splits of all pieces,
-/// best score first.
+/// SentencePiece merges the pair whose piece has the highest score. The equivalent list of merges has all splits of all
+/// pieces, the highest score first.
 fn sentence_piece(gguf: &Gguf, tokens: &[&str], vocabulary: &HashMap<&str, usize>) -> Result<Value> {
     let metadata = gguf.metadata();
     let (file, bytes) = (gguf.file(), gguf.file_bytes());
@@ -150,11 +152,12 @@ fn sentence_piece(gguf: &Gguf, tokens: &[&str], vocabulary: &HashMap<&str, usize
     };
     let mut merges = Vec::new();
     for (token, score) in tokens.iter().zip(&scores) {
-        // Splitting costs the square of a length; no vocabulary has such pieces, and a forged one shall not keep us busy.
+        // Splitting costs the square of the length. No real vocabulary has such pieces, and a forged one must not cost
+        // much time.
         if token.len() > 256 {
             continue;
         }
-        // Splits of one piece in the order of their parts' ids, as transformers' converter has them.
+        // Splits of one piece are in the order of the ids of their parts, as in the converter of transformers.
         let mut splits: Vec<_> = (token.char_indices().skip(1))
             .map(|(cut, _)| token.split_at(cut))
             .filter_map(|(a, b)| Some((*vocabulary.get(a)?, *vocabulary.get(b)?, a, b)))
@@ -162,7 +165,7 @@ fn sentence_piece(gguf: &Gguf, tokens: &[&str], vocabulary: &HashMap<&str, usize
         splits.sort_unstable();
         merges.extend(splits.into_iter().map(|(_, _, a, b)| (*score, a, b)));
     }
-    // Stable, so that equal scores keep their order.
+    // The sort is stable, so equal scores keep their order.
     merges.sort_by(|a, b| b.0.total_cmp(&a.0));
     let pairs: Vec<_> = merges.iter().map(|(_, a, b)| (a, b)).collect();
     let unknown = metadata.count("tokenizer.ggml.unknown_token_id").unwrap_or(0);

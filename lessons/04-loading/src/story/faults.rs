@@ -1,76 +1,45 @@
-//! Step 6: six broken files, and who notices.
+//! Step 6: six broken files, and the check that refuses each.
 
 use super::file::weight_file;
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
-use lab::table::Table;
+use lab::story::{Answer, Claim, Story, Verdict};
 use loading::WeightSource;
 use loading::bytes::FileBytes;
-use loading::checkpoint::Checkpoint;
+use loading::checkpoint::{Checkpoint, SINGLE_FILE};
 use loading::damage::Damage;
 use loading::error::LoadError;
 use loading::manifest::sha256_bytes;
 use std::path::Path;
 
 /// Tells the step.
-pub fn who_notices(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
+pub fn broken_files(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
     story.step(
         "Six broken files",
-        "A loader meets files that were cut off, forged or mixed up. Some are refused by looking at the header, some by looking at the \
-         values, and some are perfectly good files of a worse model.",
+        "A loader meets files that were cut off, forged or mixed up. The header check refuses some of them, the check of the values \
+         others, and some are good files of a worse model.",
     );
-    let guess = Prediction {
-        id: "flipped",
-        question: "One bit of one weight flips on the way. Who notices?",
-        options: &[
-            Choice {
-                text: "The header check: the format is called safe",
-                answer_to_wrong: Some(
-                    "Safe means that loading runs no code. The header says where values are, not what they are.",
-                ),
-            },
-            Choice {
-                text: "The check for NaN",
-                answer_to_wrong: Some("Only when the flip makes one: one bit of a fraction gives another good number."),
-            },
-            Choice {
-                text: "Only the checksum",
-                answer_to_wrong: None,
-            },
-        ],
-        answer: 2,
-        because: "Every number is a possible weight. Only a digest that was taken when the file was right can tell.",
-    };
-    let answer = story.ask_old(&guess);
+    let asked = story.ask("flipped", &[]);
     let whole = std::fs::read(weight_file(folder)?)?;
     let digest = sha256_bytes(&whole);
-    let mut table = Table::new(&["damage", "header check", "value check", "checksum"]);
     let (mut by_header, mut by_values, mut by_checksum) = (0, 0, 0);
-    let mut messages = Vec::new();
+    let (mut rows, mut messages) = (Vec::new(), Vec::new());
     for damage in Damage::ALL {
         let broken = damage.apply(&whole);
         let checksum = sha256_bytes(&broken) != digest;
-        let header = check_header(broken);
-        let values = match &header {
-            Ok(checkpoint) => check_values(checkpoint),
-            Err(_) => Ok(()),
-        };
+        let header = Checkpoint::from_bytes(SINGLE_FILE, FileBytes::Eager(broken));
+        let values = header.as_ref().map_or(Ok(()), read_all);
         by_header += usize::from(header.is_err());
         by_values += usize::from(values.is_err());
         by_checksum += usize::from(checksum);
-        let mark = |caught: bool| if caught { "refused" } else { "-" };
+        let mark = |refused: bool| if refused { "refused" } else { "-" };
         let after_header = if header.is_err() { "" } else { mark(values.is_err()) };
-        table.row([damage.name(), mark(header.is_err()), after_header, mark(checksum)]);
-        messages.extend(
-            header
-                .err()
-                .or(values.err())
-                .map(|error| (damage.name(), error.to_string())),
-        );
+        rows.push([damage.name(), mark(header.is_err()), after_header, mark(checksum)]);
+        let error = header.err().or(values.err());
+        messages.extend(error.map(|error| (damage.name(), error.to_string())));
     }
-    story.table(&table);
-    story.reveal_old(&guess, answer);
+    story.rows(&["damage", "header check", "value check", "checksum"], rows);
+    story.reveal(asked, Answer::Stated, &[]);
     story.values("messages", &messages);
-    story.say("What a refusal says:");
+    story.say("Two of the messages:");
     for (_, message) in messages.iter().take(2) {
         story.say(format!("- {message}"));
     }
@@ -83,27 +52,16 @@ pub fn who_notices(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
         claimed: "a wrong or cut-off weight file is caught by its checksum before use",
         value: by_checksum as f64,
         unit: "of 6 damaged files",
-        verdict: if by_checksum == total {
-            Verdict::Holds
-        } else {
-            Verdict::Partly
-        },
+        verdict: Verdict::of(by_checksum == total, true),
         note: &note,
     });
     story.say("`cargo run -p lesson04 -- verify` compares every file of data/ with its digest.");
     Ok(())
 }
 
-fn check_header(bytes: Vec<u8>) -> Result<Checkpoint, LoadError> {
-    Checkpoint::from_bytes(loading::checkpoint::SINGLE_FILE, FileBytes::Eager(bytes))
-}
-
 /// Reads every tensor, as a loader does.
-fn check_values(checkpoint: &Checkpoint) -> Result<(), LoadError> {
-    let names: Vec<String> = checkpoint.stored().map(|entry| entry.name.clone()).collect();
+fn read_all(checkpoint: &Checkpoint) -> Result<(), LoadError> {
     let mut values = Vec::new();
-    for name in names {
-        checkpoint.read_f32(&name, &mut values)?;
-    }
-    Ok(())
+    let mut entries = checkpoint.stored();
+    entries.try_for_each(|entry| checkpoint.read_f32(&entry.name, &mut values))
 }

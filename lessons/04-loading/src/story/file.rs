@@ -3,7 +3,6 @@
 use anyhow::Context;
 use lab::ledger::Ledger;
 use lab::story::Story;
-use lab::table::Table;
 use lab::term::Tone;
 use loading::bytes::{Access, FileBytes};
 use loading::checkpoint::SINGLE_FILE;
@@ -13,7 +12,7 @@ use loading::header::Header;
 use loading::shapes;
 use std::path::{Path, PathBuf};
 
-/// The file to look into: the only one, or the first shard.
+/// The file to look into: the single one, or the first shard.
 pub fn weight_file(folder: &Path) -> anyhow::Result<PathBuf> {
     let single = folder.join(SINGLE_FILE);
     if single.is_file() {
@@ -33,14 +32,14 @@ pub fn weight_file(folder: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The first screen: the file's own bytes.
+/// The first screen: the bytes of the file.
 pub fn open(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
     let path = weight_file(folder)?;
     let bytes = FileBytes::open(&path, Access::Mapped)?;
     let header = loading::exercises::safe_header(SINGLE_FILE, &bytes)?;
     story.model(&story.args().model.clone());
     story.say(format!(
-        "{}, {} bytes. This is all that a trained model is:",
+        "{}, {} bytes. A trained model is nothing else:",
         lab::paths::shown(&path),
         lab::number::grouped(bytes.len() as u64)
     ));
@@ -68,7 +67,7 @@ pub fn open(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One row of 16 bytes, coloured by what they are.
+/// One row of 16 bytes, in the colours of length, header and weights.
 fn hex_row(story: &mut Story, bytes: &[u8], begin: usize, json_end: usize) {
     let tone = |at: usize| match at {
         0..8 => Tone::Accent,
@@ -99,8 +98,8 @@ fn hex_row(story: &mut Story, bytes: &[u8], begin: usize, json_end: usize) {
 pub fn claims_of_the_header(story: &mut Story, folder: &Path) -> anyhow::Result<()> {
     story.step(
         "A length, a list of claims, and numbers",
-        "Nothing here can run code, which is what \"safe\" means. But each number was written by somebody else: a reader \
-         compares all of them with the file before it follows one.",
+        "Nothing here can run code: that is the meaning of \"safe\". But each number comes from outside: a reader compares all of \
+         them with the file before it follows one.",
     );
     let path = weight_file(folder)?;
     let bytes = FileBytes::open(&path, Access::Mapped)?;
@@ -121,60 +120,50 @@ pub fn claims_of_the_header(story: &mut Story, folder: &Path) -> anyhow::Result<
             8 + json_bytes + data_bytes
         ),
     );
-    weights_exercises(story, &bytes, &header);
+    first_weights(story, &bytes, &header);
     Ok(())
 }
 
-/// The length as its eight bytes stand in the file.
+/// The eight bytes of the length in the file.
 fn hex_of_length(length: usize) -> String {
     let bytes = (length as u64).to_le_bytes();
     let shown: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{}, the low byte first", shown.join(" "))
 }
 
-/// The first weights, bit by bit.
-fn weights_exercises(story: &mut Story, bytes: &[u8], header: &Header) {
+/// Shows the first weights, bit by bit.
+fn first_weights(story: &mut Story, bytes: &[u8], header: &Header) {
     let Some(entry) = header.entries.iter().find(|entry| entry.shape.len() == 2) else {
         return;
     };
     let size = entry.dtype.block_bytes();
     let begin = header.data_begin + entry.begin;
-    let mut table = Table::new(&["byte", "in the file", "sign", "exponent", "fraction", "value"]);
-    let mut values = Vec::new();
-    for index in 0..4 {
+    let (exponent_bits, fraction_bits) = match entry.dtype {
+        Dtype::F32 => (8, 23),
+        Dtype::F16 => (5, 10),
+        _ => (8, 7),
+    };
+    let row = |index: usize| {
         let at = begin + index * size;
         let stored = &bytes[at..at + size];
-        values.clear();
+        let mut values = Vec::new();
         widen(entry.dtype, stored, &mut values);
-        let (exponent_bits, fraction_bits) = match entry.dtype {
-            Dtype::F32 => (8, 23),
-            Dtype::F16 => (5, 10),
-            _ => (8, 7),
-        };
-        let bits = stored
-            .iter()
-            .rev()
-            .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
-        let field = |shift: u32, count: u32| bits >> shift & ((1 << count) - 1);
+        let bits = (stored.iter().rev()).fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let field = |shift: usize, count: usize| bits >> shift & ((1 << count) - 1);
         let hex: Vec<String> = stored.iter().map(|byte| format!("{byte:02x}")).collect();
-        table.row([
+        [
             at.to_string(),
             hex.join(" "),
             field(exponent_bits + fraction_bits, 1).to_string(),
-            format!(
-                "{:0w$b}",
-                field(fraction_bits, exponent_bits),
-                w = exponent_bits as usize
-            ),
-            format!("{:0w$b}", field(0, fraction_bits), w = fraction_bits as usize),
+            format!("{:0exponent_bits$b}", field(fraction_bits, exponent_bits)),
+            format!("{:0fraction_bits$b}", field(0, fraction_bits)),
             format!("{:+.6}", values[0]),
-        ]);
-    }
-    story.say(format!(
-        "The first weights of {}, {} {:?}:",
-        entry.name, entry.dtype, entry.shape
-    ));
-    story.table(&table);
+        ]
+    };
+    let (name, dtype, shape) = (&entry.name, entry.dtype, &entry.shape);
+    story.say(format!("The first weights of {name}, {dtype} {shape:?}:"));
+    let header = ["byte", "in the file", "sign", "exponent", "fraction", "value"];
+    story.rows(&header, (0..4).map(row));
     if entry.dtype == Dtype::BF16 {
         story.say("A bf16 is the upper half of an f32: value = 2^(exponent - 127) x 1.fraction.");
     }
@@ -184,10 +173,9 @@ fn weights_exercises(story: &mut Story, bytes: &[u8], header: &Header) {
 pub fn agreement(story: &mut Story, folder: &Path, model: &ModelFolder, ledger: &Ledger) -> anyhow::Result<()> {
     story.step(
         "config.json, weights and tokenizer.json must be one model",
-        "Each file may be right and the three may still belong to different models. Shapes follow from the config, so that they can be compared.",
+        "Each file may be right and the three may still belong to different models. The shapes follow from the config, so they can be compared.",
     );
     let llama = &model.config.llama;
-    let mut table = Table::new(&["tensor", "type", "in the file", "config says"]);
     let names = [
         "model.embed_tokens.weight",
         "model.layers.0.self_attn.q_proj.weight",
@@ -195,46 +183,40 @@ pub fn agreement(story: &mut Story, folder: &Path, model: &ModelFolder, ledger: 
         "model.layers.0.mlp.down_proj.weight",
         "model.norm.weight",
     ];
-    for name in names {
-        if let Some(info) = model.weights.info(name) {
-            let expected = shapes::expected_shape(llama, name).unwrap_or_default();
-            table.row([
-                name.to_string(),
-                info.dtype.to_string(),
-                format!("{:?}", info.shape),
-                format!("{expected:?}"),
-            ]);
-        }
-    }
+    let row = |name: &str| {
+        let info = model.weights.info(name)?;
+        let expected = shapes::expected_shape(llama, name).unwrap_or_default();
+        let (dtype, found, expected) = (
+            info.dtype.to_string(),
+            format!("{:?}", info.shape),
+            format!("{expected:?}"),
+        );
+        Some([name.to_string(), dtype, found, expected])
+    };
     let has_head = loading::checkpoint::Checkpoint::open(folder, Access::Mapped)?.has_head();
-    let head = if has_head { "present" } else { "absent" };
-    table.row([
-        shapes::HEAD,
-        "",
-        head,
-        if llama.tie_word_embeddings { "tied" } else { "separate" },
-    ]);
-    story.table(&table);
+    let in_file = if has_head { "present" } else { "absent" };
+    let in_config = if llama.tie_word_embeddings { "tied" } else { "separate" };
+    let head = [shapes::HEAD, "", in_file, in_config].map(String::from);
+    story.rows(
+        &["tensor", "type", "in the file", "config says"],
+        names.into_iter().filter_map(row).chain([head]),
+    );
     story.show("tensors, all as expected", model.weights.names().len());
     let pieces = model.tokenizer.as_ref().map_or(0, |tokenizer| tokenizer.vocab_size());
+    let rows = llama.vocab_size;
     story.show_as(
         "vocabulary",
         pieces,
-        format!(
-            "{pieces} pieces in tokenizer.json, {} rows in the embedding",
-            llama.vocab_size
-        ),
+        format!("{pieces} pieces in tokenizer.json, {rows} rows in the embedding"),
     );
     let eos: Vec<String> = model.config.eos_token_ids.iter().map(|id| id.0.to_string()).collect();
     story.show("end of text, ids", eos.join(", "));
+    let (peak, stored) = (ledger.peak_bytes, model.weights.stored_bytes());
+    let (shown, of) = (lab::number::bytes(peak), lab::number::bytes(stored));
     story.show_as(
         "heap while opening",
-        ledger.peak_bytes,
-        format!(
-            "{} at most, for {} of weights: none is read yet",
-            lab::number::bytes(ledger.peak_bytes),
-            lab::number::bytes(model.weights.stored_bytes())
-        ),
+        peak,
+        format!("{shown} at most, for {of} of weights: none is read yet"),
     );
     story.ledger(ledger);
     Ok(())

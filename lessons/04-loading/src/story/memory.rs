@@ -1,21 +1,23 @@
-//! Step 4: the worst moment of a load, predicted, counted and seen from outside.
+//! Step 4: the worst moment of a load, predicted, counted and measured from outside.
 
 use super::big_folder;
 use anyhow::Context;
-use lab::story::{NumberPrediction, Story};
-use lab::table::Table;
+use lab::number;
+use lab::story::Story;
+use loading::bytes::LoadPlan;
 use loading::exercises::peak_bytes;
-use loading::memory::{LoadPlan, load_f32, proc_status_bytes};
+use loading::memory::{load_f32, proc_status_bytes};
 use loading::{Access, Dtype, WeightSource};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a process of its own says about one load.
+/// The report of a process that does one load.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PeakReport {
-    /// Most bytes on the heap at once, by the counting allocator.
+    /// Largest number of heap bytes in use at once, from the counting allocator.
     pub heap_bytes: u64,
-    /// Most resident bytes since the process began (`VmHWM`), mapped pages included; `None` where the system does not say.
+    /// Largest number of resident bytes since the process began (`VmHWM`), mapped pages included; `None` where the
+    /// system has no such number.
     pub resident_bytes: Option<u64>,
 }
 
@@ -32,74 +34,56 @@ pub fn measure_peak(folder: &Path, plan: LoadPlan) -> anyhow::Result<PeakReport>
     })
 }
 
-/// Runs this program once more, for one load alone: a peak is a mark that no later, smaller one can lower.
+/// Starts this program once more for one load: a peak of the whole process would hide every later, smaller one.
 fn peak_in_child(folder: &Path, plan: LoadPlan) -> anyhow::Result<PeakReport> {
     let program = std::env::current_exe().context("the path of this program")?;
-    let output = std::process::Command::new(program)
-        .arg("peak")
-        .arg(folder)
-        .arg(plan.name())
-        .output()
-        .context("running this program once more")?;
-    anyhow::ensure!(
-        output.status.success(),
-        "measuring a load: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).context("the figures of the load")
+    let mut command = std::process::Command::new(program);
+    let output = command.arg("peak").arg(folder).arg(plan.name()).output();
+    let output = output.context("starting this program once more")?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "measuring a load: {errors}");
+    serde_json::from_slice(&output.stdout).context("the report of the load")
 }
 
 /// Tells the step.
 pub fn peaks(story: &mut Story, source: &str) -> anyhow::Result<()> {
     story.step(
         "The worst moment",
-        "A machine must hold the peak, not the result. How high it is follows from sizes and order alone, and is counted here in a process \
-         for each load.",
+        "A machine must hold the peak, not the result. The peak follows from sizes and order alone. Here each load runs in a process of its \
+         own, where it is counted.",
     );
-    story.predict_number(NumberPrediction {
-        id: "peak",
-        question: "bf16 weights are read whole, then widened to f32 one after the other. The peak is how many times the size of the f32 weights?",
-        answer: 1.5,
-        unit: "times",
-        within: 1.05,
-        because: "All of the f32 weights, and still all of the file, which is half as large.",
-    });
-    let mut table = Table::new(&["file", "plan", "predicted", "counted heap", "resident (VmHWM)"]);
+    story.predict("peak");
+    let mut rows = Vec::new();
     for dtype in [Dtype::F32, Dtype::BF16] {
         let folder = big_folder(source, dtype);
         let (stored, loaded) = sizes(&folder)?;
         for plan in LoadPlan::ALL {
             let predicted = peak_bytes(plan, &stored, &loaded);
             let report = peak_in_child(&folder, plan)?;
-            let resident = report.resident_bytes.map_or("?".into(), lab::number::bytes);
-            let heap = lab::number::bytes(report.heap_bytes);
-            let row = [
-                dtype.name(),
-                plan.name(),
-                &lab::number::bytes(predicted),
-                &heap,
-                &resident,
-            ];
-            table.row(row);
+            rows.push([
+                dtype.name().to_string(),
+                plan.name().to_string(),
+                number::bytes(predicted),
+                number::bytes(report.heap_bytes),
+                report.resident_bytes.map_or("?".into(), number::bytes),
+            ]);
             story.values(&format!("{} {}", dtype.name(), plan.name()), (predicted, &report));
         }
     }
-    story.table(&table);
+    story.rows(&["file", "plan", "predicted", "counted heap", "resident (VmHWM)"], rows);
     story.say(
-        "Mapped pages are resident while they are needed, but they are copies of the file: under pressure the system drops them \
-         without writing anything. Heap it can not drop.",
+        "Mapped pages are resident while they are needed, but they are copies of the file: the system can drop them without writing \
+         anything. It can not drop heap.",
     );
     Ok(())
 }
 
-/// Stored and loaded bytes of each tensor, in the order of loading. Headers and names are left out.
+/// Stored and loaded bytes of each tensor, in the order of loading, without headers and names.
 fn sizes(folder: &Path) -> anyhow::Result<(Vec<u64>, Vec<u64>)> {
     let (_, checkpoint) = loading::folder::open_weights(folder, Access::Mapped)?;
-    let entries = (checkpoint.names().into_iter()).filter_map(|name| Some(checkpoint.bytes(&name)?.0.clone()));
-    Ok(entries
-        .map(|entry| {
-            let values: usize = entry.shape.iter().product();
-            ((entry.end - entry.begin) as u64, 4 * values as u64)
-        })
-        .unzip())
+    let size = |name: &String| {
+        let (entry, bytes) = checkpoint.bytes(name)?;
+        Some((bytes.len() as u64, 4 * entry.shape.iter().product::<usize>() as u64))
+    };
+    Ok(checkpoint.names().iter().filter_map(size).unzip())
 }

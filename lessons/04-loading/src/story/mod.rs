@@ -1,4 +1,4 @@
-//! The story of the lesson, a step a file.
+//! The story of the lesson, a file for each step or two.
 
 mod faults;
 mod file;
@@ -20,11 +20,9 @@ const INFO: LessonInfo = LessonInfo {
 
 /// Tells it.
 pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
-    let name = match args.model.as_str() {
-        // A made-up model has no file to look into.
-        random if random.starts_with("random:") => "stories",
-        model => model,
-    };
+    // A random model has no file to look into.
+    let is_random = args.model.starts_with("random:");
+    let name = if is_random { "stories" } else { args.model.as_str() };
     let (model, ledger) = lab::ledger::measure(|| loading::open(name));
     let model = model?;
     let folder = loading::folder::resolve(name);
@@ -41,7 +39,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     start::stages(&mut story, args, big)?;
     memory::peaks(&mut story, big)?;
     numbers::rounding(&mut story);
-    faults::who_notices(&mut story, &folder)?;
+    faults::broken_files(&mut story, &folder)?;
     story.say(
         "Next: lesson 05 packs these weights and generates. To run a public model: \
          `cargo course data get smollm2-135m-instruct`, or `lesson04 convert FILE.gguf FOLDER`.",
@@ -49,19 +47,18 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     story.finish()
 }
 
-/// Folder of the big file in one type, and whether it is there already.
+/// The folder of the big model in one type.
 fn big_folder(source: &str, dtype: loading::Dtype) -> PathBuf {
     let name = source.replace([':', '/', '\\'], "-");
     let name = format!("{}-{}", name.trim_start_matches('-'), dtype.name().to_lowercase());
     lab::paths::workspace_root().join("target/course/models").join(name)
 }
 
-/// The model to time: what the reader asked for, if it is random or big enough, else random weights.
+/// The model to time: the reader's, if it is random or big enough, else random weights.
 fn big_source<'a>(args: &'a CommonArgs, model: &ModelFolder) -> &'a str {
     const BIG_BYTES: u64 = 64 << 20;
-    if args.model.starts_with("random:") || model.weights.stored_bytes() >= BIG_BYTES {
-        &args.model
-    } else {
-        "random:135m"
+    match args.model.starts_with("random:") || model.weights.stored_bytes() >= BIG_BYTES {
+        true => &args.model,
+        false => "random:135m",
     }
 }

@@ -4,10 +4,11 @@ use super::big_folder;
 use anyhow::Context;
 use lab::args::CommonArgs;
 use lab::chart::Chart;
-use lab::race::{Quartiles, Race, RaceResult, quartiles};
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
-use lab::table::Table;
+use lab::number;
+use lab::race::{Race, RaceResult, median};
+use lab::story::{Answer, Claim, Story, Verdict};
 use layout::pool::Pool;
+use loading::checkpoint::SINGLE_FILE;
 use loading::stages::{Plan, Stages, load_and_compute};
 use loading::{Access, Dtype, page_cache};
 use std::cell::RefCell;
@@ -15,34 +16,36 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// One bar of the chart.
+const PLANS: [(&str, Plan); 3] = [
+    ("eager", Plan::Eager),
+    ("mapped", Plan::Mapped),
+    ("packed", Plan::Packed),
+];
+
+/// One bar of the chart. The order of the fields is that of the race: cold before warm.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Case {
     dtype: Dtype,
-    plan: &'static str,
-    /// Sorts cold before warm, as the race runs them.
+    /// Index into [`PLANS`].
+    plan: usize,
     is_warm: bool,
 }
 
 impl Case {
     fn name(self) -> String {
         let state = if self.is_warm { "warm" } else { "cold" };
-        format!("{} {} {state}", self.dtype.name().to_lowercase(), self.plan)
-    }
-
-    fn plan(self) -> Plan {
-        match self.plan {
-            "eager" => Plan::Eager,
-            "mapped" => Plan::Mapped,
-            _ => Plan::Packed,
-        }
+        format!("{} {} {state}", self.dtype.name().to_lowercase(), PLANS[self.plan].0)
     }
 }
 
-/// Writes the big model if need be; returns its folder.
-pub fn ensure_big(story: &Story, source: &str, dtype: Dtype) -> anyhow::Result<PathBuf> {
+/// Times of every case, round by round.
+type Samples = BTreeMap<Case, Vec<Stages>>;
+
+/// Writes the big model if it is not there yet. Returns its folder.
+fn ensure_big(story: &Story, source: &str, dtype: Dtype) -> anyhow::Result<PathBuf> {
     let folder = big_folder(source, dtype);
-    if is_whole(&folder, dtype) {
+    let opened = loading::folder::open_weights(&folder, Access::Mapped);
+    if opened.is_ok_and(|(config, _)| config.dtype == dtype) {
         return Ok(folder);
     }
     let model = loading::open(source)?;
@@ -55,11 +58,6 @@ pub fn ensure_big(story: &Story, source: &str, dtype: Dtype) -> anyhow::Result<P
     Ok(folder)
 }
 
-fn is_whole(folder: &Path, dtype: Dtype) -> bool {
-    let opened = loading::folder::open_weights(folder, Access::Mapped);
-    opened.is_ok_and(|(config, _)| config.dtype == dtype)
-}
-
 /// Tells the step.
 pub fn stages(story: &mut Story, args: &CommonArgs, source: &str) -> anyhow::Result<()> {
     story.step(
@@ -67,75 +65,45 @@ pub fn stages(story: &mut Story, args: &CommonArgs, source: &str) -> anyhow::Res
         "Read the config, make room, copy the weights, move them to where they are computed with. Mapping replaces the copy by a \
          promise: a page is read when it is touched.",
     );
-    let folders = [Dtype::F32, Dtype::BF16].map(|dtype| ensure_big(story, source, dtype));
-    let [f32_folder, bf16_folder] = folders;
-    let folders = BTreeMap::from([(Dtype::F32, f32_folder?), (Dtype::BF16, bf16_folder?)]);
-    let file = |dtype: Dtype| folders[&dtype].join(loading::checkpoint::SINGLE_FILE);
-    let bytes = std::fs::metadata(file(Dtype::F32))?.len();
+    let mut folders = BTreeMap::new();
+    for dtype in [Dtype::F32, Dtype::BF16] {
+        folders.insert(dtype, ensure_big(story, source, dtype)?);
+    }
+    let bytes_of = |dtype| Ok::<_, std::io::Error>(std::fs::metadata(folders[&dtype].join(SINGLE_FILE))?.len());
+    let (bytes, bf16_bytes) = (bytes_of(Dtype::F32)?, bytes_of(Dtype::BF16)?);
     story.say(format!(
         "The trained model of this workbook is too small to time, so this is a file of {} written from `{source}` into {}: the same \
          values once in f32 and once in bf16.",
-        lab::number::bytes(bytes),
+        number::bytes(bytes),
         lab::paths::shown(&folders[&Dtype::F32])
     ));
-    let guess = Prediction {
-        id: "mapped",
-        question: "Mapping the file takes microseconds, reading it half a second. Cold, and with the first token included: how \
-                   much sooner does the mapped model answer?",
-        options: &[
-            Choice {
-                text: "Thousands of times: mapped pages need no reading",
-                answer_to_wrong: Some(
-                    "A mapping is an address range. The bytes still come from the disk, page by page, when they are touched.",
-                ),
-            },
-            Choice {
-                text: "Less than twice: the reading moves into the first token",
-                answer_to_wrong: None,
-            },
-            Choice {
-                text: "Later: pages one by one are many times slower than one long read",
-                answer_to_wrong: Some(
-                    "The system reads ahead when pages are touched in order, and a mapping saves the copy out of its cache.",
-                ),
-            },
-        ],
-        answer: 1,
-        because: "Mapping moves the cost to the first touch. Somebody has to read every weight once.",
+    let asked = story.ask("mapped", &[]);
+    let cold = can_be_cold(&folders[&Dtype::F32].join(SINGLE_FILE));
+    let shown = match &cold {
+        Ok(left) => format!(
+            "fsync, posix_fadvise(DONTNEED) on the file; {:.0} % of its pages stay",
+            left * 100.0
+        ),
+        Err(reason) => format!("not possible here: {reason}"),
     };
-    let answer = story.ask_old(&guess);
-    let cold = can_be_cold(&file(Dtype::F32));
-    story.show_as(
-        "cold",
-        cold.is_ok(),
-        match &cold {
-            Ok(left) => format!(
-                "fsync, posix_fadvise(DONTNEED) on the file; {:.0} % of its pages stay",
-                left * 100.0
-            ),
-            Err(reason) => format!("not possible here: {reason}"),
-        },
-    );
+    story.show_as("cold", cold.is_ok(), shown);
     let (result, samples) = run_race(story, args, &folders, cold.is_ok())?;
-    story.reveal_old(&guess, answer);
+    story.reveal(asked, Answer::Stated, &[]);
     chart(story, &samples, source, bytes)?;
-    let bf16_bytes = std::fs::metadata(file(Dtype::BF16))?.len();
     claim(story, &samples, &result, bytes as f64 / bf16_bytes as f64)
 }
 
-/// Whether pages can be dropped, and the share that stays.
+/// The share of the file's pages that stay after they were dropped, or why they can not be dropped.
 fn can_be_cold(path: &Path) -> Result<f64, String> {
     page_cache::drop_pages(path).map_err(|error| error.to_string())?;
     let left = page_cache::resident_share(path).map_err(|error| error.to_string())?;
-    if left > 0.1 {
-        return Err(format!("{:.0} % of the pages stay", left * 100.0));
+    match left {
+        0.0..=0.1 => Ok(left),
+        _ => Err(format!("{:.0} % of the pages stay", left * 100.0)),
     }
-    Ok(left)
 }
 
-type Samples = BTreeMap<Case, Vec<Stages>>;
-
-/// Every case round after round. What an entry prepares (dropping pages or reading them in) is outside its time.
+/// Runs every case round after round. The preparation of a case (dropping pages or reading them) is outside its time.
 fn run_race(
     story: &mut Story,
     args: &CommonArgs,
@@ -144,10 +112,9 @@ fn run_race(
 ) -> anyhow::Result<(RaceResult, Samples)> {
     let pool = Pool::new(args.threads());
     let samples: RefCell<Samples> = RefCell::default();
-    // As many rounds as fit a minute: a slow disk gets fewer.
-    let file = folders[&Dtype::F32].join(loading::checkpoint::SINGLE_FILE);
+    // The number of rounds follows from the speed of the disk, so that the race fits a minute.
     let start = Instant::now();
-    page_cache::warm(&file)?;
+    page_cache::warm(&folders[&Dtype::F32].join(SINGLE_FILE))?;
     let rounds = match start.elapsed().as_secs_f64() {
         ..0.4 => 5,
         0.4..1.5 => 3,
@@ -160,12 +127,10 @@ fn run_race(
             true => Ok(()),
             false => Err(format!("sum of squares {a} and {b}")),
         });
+    let states: &[bool] = if cold { &[false, true] } else { &[true] };
     for dtype in [Dtype::F32, Dtype::BF16] {
-        for is_warm in [false, true] {
-            for plan in ["eager", "mapped", "packed"] {
-                if !is_warm && !cold {
-                    continue;
-                }
+        for &is_warm in states {
+            for plan in 0..PLANS.len() {
                 let case = Case { dtype, plan, is_warm };
                 let (folder, pool, samples) = (&folders[&dtype], &pool, &samples);
                 race = race.entry_timed(&case.name(), None, move || run_case(case, folder, pool, samples));
@@ -175,131 +140,119 @@ fn run_race(
     let result = story.race(race)?;
     let mut samples = samples.into_inner();
     for stages in samples.values_mut() {
-        // The first call of each is the warm-up.
+        // The first call of each case is the warm-up.
         stages.remove(0);
     }
     Ok((result, samples))
 }
 
 fn run_case(case: Case, folder: &Path, pool: &Pool, samples: &RefCell<Samples>) -> (f64, Duration) {
-    let file = folder.join(loading::checkpoint::SINGLE_FILE);
+    let file = folder.join(SINGLE_FILE);
     let prepared = match case.is_warm {
         false => page_cache::drop_pages(&file),
         true => page_cache::warm(&file).map(drop),
     };
-    let loaded = load_and_compute(folder, case.plan(), pool);
+    let loaded = load_and_compute(folder, PLANS[case.plan].1, pool);
     let (Ok(()), Ok((sum, stages))) = (prepared, loaded) else {
-        // Both worked a moment ago; a file that vanished since then fails the check of the race.
+        // Both worked a moment ago. If the file has vanished since, NaN fails the check of the race.
         return (f64::NAN, Duration::ZERO);
     };
     samples.borrow_mut().entry(case).or_default().push(stages);
     (sum, stages.total())
 }
 
-/// Median of one stage over the rounds, in milliseconds.
-fn median_ms(stages: &[Stages], stage: impl Fn(&Stages) -> Duration) -> f64 {
-    let ms: Vec<f64> = stages.iter().map(|s| stage(s).as_secs_f64() * 1e3).collect();
-    let Quartiles { median, .. } = quartiles(&ms);
-    median
+/// Median of a time over the rounds, in milliseconds.
+fn median_ms(stages: &[Stages], time: impl Fn(&Stages) -> Duration) -> f64 {
+    median(&stages.iter().map(|s| time(s).as_secs_f64() * 1e3).collect::<Vec<_>>())
+}
+
+/// Median of each stage up to the first token, in milliseconds.
+fn parts(stages: &[Stages]) -> Vec<(&'static str, f64)> {
+    let names = Stages::default().named().map(|(name, _)| name);
+    let ms = |at: usize| median_ms(stages, |s| s.named()[at].1);
+    names.into_iter().enumerate().map(|(at, name)| (name, ms(at))).collect()
 }
 
 fn chart(story: &mut Story, samples: &Samples, source: &str, bytes: u64) -> anyhow::Result<()> {
+    let note = format!("{source}: {} in f32, half of it in bf16", number::bytes(bytes));
     let mut chart = Chart::bars("stages", "From the file to the first token, by stage")
         .y_label("ms, less is better")
-        .note(&format!(
-            "{source}: {} in f32, half of it in bf16",
-            lab::number::bytes(bytes)
-        ));
-    let mut table = Table::new(&[
-        "ms",
-        "config",
-        "room",
-        "copy",
-        "device",
-        "first token",
-        "total",
-        "next token",
-    ]);
-    let mut recorded = BTreeMap::new();
+        .note(&note);
+    let (mut rows, mut recorded) = (Vec::new(), BTreeMap::new());
     for (case, stages) in samples {
-        let names = Stages::default().named().map(|(name, _)| name);
-        let ms: Vec<f64> = (0..5).map(|at| median_ms(stages, |s| s.named()[at].1)).collect();
-        let parts: Vec<(&str, f64)> = names.into_iter().zip(ms.iter().copied()).collect();
+        let parts = parts(stages);
         chart = chart.stack(&case.name(), &parts);
-        let next = median_ms(stages, |s| s.next_token);
-        let total = median_ms(stages, Stages::total);
         let mut row = vec![case.name()];
-        row.extend(ms.iter().map(|ms| format!("{ms:.1}")));
-        row.push(format!("{total:.0}"));
-        row.push(format!("{next:.1}"));
-        table.row(row);
-        let parts: BTreeMap<&str, f64> = parts.into_iter().collect();
-        recorded.insert(case.name(), parts);
+        row.extend(parts.iter().map(|(_, ms)| format!("{ms:.1}")));
+        row.push(format!("{:.0}", median_ms(stages, Stages::total)));
+        row.push(format!("{:.1}", median_ms(stages, |s| s.next_token)));
+        rows.push(row);
+        recorded.insert(case.name(), parts.into_iter().collect::<BTreeMap<_, _>>());
     }
-    story.table(&table);
+    story.rows(
+        &[
+            "ms",
+            "config",
+            "room",
+            "copy",
+            "device",
+            "first token",
+            "total",
+            "next token",
+        ],
+        rows,
+    );
     story.values("stages_ms", recorded);
     story.say(
-        "eager = read into buffers; mapped = computed straight from the mapping; packed = mapped, then moved into lesson 02's panels, as lesson 05 does. \
-         The first token is stood in for by one product with every matrix, the next one by the same again.",
+        "eager = read into buffers; mapped = computed straight from the mapping; packed = mapped, then moved into lesson 02's panels, as lesson \
+         05 does. One product with every matrix stands for the first token, the same again for the next one.",
     );
     story.chart(&chart)?;
     Ok(())
 }
 
 fn claim(story: &mut Story, samples: &Samples, result: &RaceResult, file_ratio: f64) -> anyhow::Result<()> {
-    let load = |dtype, plan, is_warm| -> Option<f64> {
-        let stages = samples.get(&Case { dtype, plan, is_warm })?;
-        Some(median_ms(stages, Stages::load))
+    let is_warm = !samples.keys().any(|case| !case.is_warm);
+    let stages = |dtype, plan| {
+        samples
+            .get(&Case { dtype, plan, is_warm })
+            .context("a case of the race")
     };
-    let is_warm = load(Dtype::F32, "eager", false).is_none();
-    let ratio = |plan| -> Option<f64> { Some(load(Dtype::F32, plan, is_warm)? / load(Dtype::BF16, plan, is_warm)?) };
-    let eager = ratio("eager").context("the race has the eager cases")?;
-    let packed = ratio("packed").context("the race has the packed cases")?;
+    let ratio = |plan| {
+        let load = |dtype| Ok::<_, anyhow::Error>(median_ms(stages(dtype, plan)?, Stages::load));
+        Ok::<_, anyhow::Error>(load(Dtype::F32)? / load(Dtype::BF16)?)
+    };
+    let (eager, packed) = (ratio(0)?, ratio(2)?);
     let state = if is_warm { "warm" } else { "cold" };
     story.show_as("f32 / bf16, bytes of file", file_ratio, format!("{file_ratio:.2}"));
-    story.show_as(
-        "f32 / bf16, four stages",
-        eager,
-        format!("{eager:.2} eager {state}, {packed:.2} packed {state}"),
-    );
+    let shown = format!("{eager:.2} eager {state}, {packed:.2} packed {state}");
+    story.show_as("f32 / bf16, four stages", eager, shown);
     let until_token = result.ratio(&format!("f32 mapped {state}"), &format!("f32 eager {state}"));
-    story.show_as(
-        "eager / mapped, with token",
-        until_token,
-        format!("{until_token:.2} times, f32 {state}"),
-    );
-    let slowest: Vec<String> = ["eager", "mapped", "packed"]
-        .into_iter()
-        .filter_map(|plan| {
-            let stages = samples.get(&Case {
-                dtype: Dtype::F32,
-                plan,
-                is_warm,
-            })?;
-            let (name, _) = (0..5)
-                .map(|at| (Stages::default().named()[at].0, median_ms(stages, |s| s.named()[at].1)))
-                .max_by(|a, b| a.1.total_cmp(&b.1))?;
-            Some(format!(
-                "{plan}: {}",
-                name.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')
-            ))
-        })
-        .collect();
+    let shown = format!("{until_token:.2} times, f32 {state}");
+    story.show_as("eager / mapped, with token", until_token, shown);
+    let mut slowest = Vec::new();
+    for (plan, (name, _)) in PLANS.iter().enumerate() {
+        let parts = parts(stages(Dtype::F32, plan)?);
+        let longest = parts
+            .into_iter()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map_or("", |(stage, _)| stage);
+        let stage = longest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        slowest.push(format!("{name}: {stage}"));
+    }
     let note = format!(
-        "eager, {state}, four stages; what takes most of the way to the first token, f32 {state}: {}",
+        "eager, {state}, four stages; the longest part of the way to the first token, f32 {state}: {}",
         slowest.join(", ")
     );
-    story.claim(Claim {
+    let claim = Claim {
         id: "M1",
         claimed: "loading is four stages, each can be the bottleneck; half the bytes take about half the time",
         value: eager,
         unit: "times (f32 / bf16)",
-        verdict: match eager {
-            1.6..=2.5 => Verdict::Holds,
-            ratio if ratio > 1.2 => Verdict::Partly,
-            _ => Verdict::NotHere,
-        },
+        verdict: Verdict::of((1.6..=2.5).contains(&eager), eager > 1.2),
         note: &note,
-    });
+    };
+    let both = result.disturbance(&format!("f32 eager {state}"), &format!("bf16 eager {state}"));
+    story.claim_if_quiet(claim, [both]);
     Ok(())
 }

@@ -1,11 +1,9 @@
-//! Files for the tests, written byte by byte or copied from the fixtures.
-
-#![allow(dead_code)]
+//! Files for the tests, built byte by byte or copied from the fixtures.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// A safetensors file from any JSON text and any data: also one that is wrong.
+/// A safetensors file with any JSON text and any data, right or wrong.
 pub fn safetensors(json: &str, data: &[u8]) -> Vec<u8> {
     let mut file = (json.len() as u64).to_le_bytes().to_vec();
     file.extend_from_slice(json.as_bytes());
@@ -13,7 +11,7 @@ pub fn safetensors(json: &str, data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A right one: `a` F32 [2, 3], `b` BF16 [4], `c` F16 [1, 2].
+/// A correct file: `a` F32 [2, 3], `b` BF16 [4], `c` F16 [1, 2].
 pub fn small_file() -> Vec<u8> {
     let json = json!({
         "__metadata__": {"format": "pt"},
@@ -25,7 +23,7 @@ pub fn small_file() -> Vec<u8> {
     safetensors(&json.to_string(), &data)
 }
 
-/// A copy of a fixture folder that a test may spoil.
+/// A copy of a fixture folder, for a test that changes it.
 pub fn copy_of(name: &str) -> (tempfile::TempDir, PathBuf) {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join(name);
@@ -51,7 +49,7 @@ pub fn edit_weights(folder: &Path, edit: impl FnOnce(&mut Value)) {
     std::fs::write(path, loading::damage::edit_header(&file, edit)).unwrap();
 }
 
-/// `open`, on a path.
+/// [`loading::open`] with a path.
 pub fn open(folder: &Path) -> Result<loading::ModelFolder, loading::LoadError> {
     loading::open(folder.to_str().unwrap())
 }
@@ -61,7 +59,7 @@ pub fn gguf_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gguf").join(name)
 }
 
-/// The bytes of a GGUF file, built part by part: also one that is wrong.
+/// The bytes of a GGUF file, built part by part, right or wrong.
 #[derive(Clone)]
 pub struct GgufBytes {
     pub version: u32,
@@ -73,7 +71,7 @@ pub struct GgufBytes {
 }
 
 impl Default for GgufBytes {
-    /// Two F32 tensors of eight values; the data is padded to 32 between them.
+    /// Two F32 tensors of eight values, with padding to 32 bytes between them.
     fn default() -> Self {
         Self {
             version: 3,
@@ -109,7 +107,7 @@ impl GgufBytes {
     }
 }
 
-/// A length and the bytes.
+/// A string: its length, then its bytes.
 pub fn string(text: &str) -> Vec<u8> {
     let mut bytes = (text.len() as u64).to_le_bytes().to_vec();
     bytes.extend(text.as_bytes());
@@ -126,7 +124,7 @@ pub fn count(count: u32) -> Vec<u8> {
     [4_u32.to_le_bytes(), count.to_le_bytes()].concat()
 }
 
-/// Opens the bytes of a GGUF file.
+/// Opens a GGUF file from its bytes.
 pub fn open_gguf(bytes: Vec<u8>) -> Result<loading::gguf::Gguf, loading::LoadError> {
     loading::gguf::Gguf::from_bytes("model.gguf", loading::bytes::FileBytes::Eager(bytes))
 }

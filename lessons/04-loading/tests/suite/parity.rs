@@ -1,8 +1,7 @@
-//! Reading by hand equals the `safetensors` crate, mapped equals eager, and a converted folder equals its source.
+//! Reading by hand equals the `safetensors` crate, mapped reading equals eager reading, and a converted folder equals
+//! its source.
 
-mod common;
-
-use common::{gguf_path, open, safetensors};
+use crate::common::{gguf_path, open, safetensors};
 use half::bf16;
 use loading::bytes::FileBytes;
 use loading::checkpoint::Checkpoint;
@@ -46,7 +45,7 @@ fn fixture_files_read_as_the_crate_reads_them() {
 proptest! {
     /// Any set of tensors that the crate writes is read by hand with the same result.
     #[test]
-    fn files_that_the_crate_writes_are_read_exercises(
+    fn files_that_the_crate_writes_are_read_by_hand(
         shapes in prop::collection::vec((prop::collection::vec(0_usize..5, 0..4), 0_usize..3), 0..8),
         metadata in prop::option::of("[a-z]{0,8}"),
     ) {
@@ -67,10 +66,10 @@ proptest! {
         check(&safetensors::serialize(views, metadata).unwrap());
     }
 
-    /// What the crate refuses is refused by hand too (the reverse need not hold: equal names, for one, pass the crate).
+    /// A file that the crate refuses is refused by hand too. (The reverse is not true: the crate accepts equal names.)
     #[test]
-    fn what_the_crate_refuses_is_refused(position in any::<prop::sample::Index>(), value in any::<u8>()) {
-        let mut file = common::small_file();
+    fn files_that_the_crate_refuses_are_refused(position in any::<prop::sample::Index>(), value in any::<u8>()) {
+        let mut file = crate::common::small_file();
         let position = position.index(file.len());
         file[position] = value;
         if SafeTensors::deserialize(&file).is_err() {
@@ -149,7 +148,7 @@ fn a_gguf_file_becomes_a_folder_with_the_same_values_and_tokens() {
     }
 }
 
-/// No value is rounded unless somebody asks for it.
+/// No value is rounded unless `--dtype` asks for it.
 #[test]
 fn a_conversion_takes_the_smallest_type_that_is_exact() {
     for (name, expected) in [
@@ -161,6 +160,7 @@ fn a_conversion_takes_the_smallest_type_that_is_exact() {
         assert_eq!(exact_dtype(&*model.weights).unwrap(), expected, "{name}");
         let temporary = tempfile::tempdir().unwrap();
         convert(&model, temporary.path(), None, &mut |_, _| {}).unwrap();
+        check(&std::fs::read(temporary.path().join("model.safetensors")).unwrap());
         let copy = open(temporary.path()).unwrap();
         assert_eq!(copy.config.rope_scaling, model.config.rope_scaling);
         assert_eq!(values_of(&*copy.weights), values_of(&*model.weights), "{name}");
@@ -179,7 +179,7 @@ fn a_conversion_to_bf16_rounds_to_nearest() {
     }
 }
 
-/// Files converted twice are the same, and nothing half-written stays behind.
+/// A file that is converted twice is the same, and no partial file stays behind.
 #[test]
 fn a_conversion_leaves_whole_files_only() {
     let model = open(&gguf_path("bytes.gguf")).unwrap();
@@ -204,10 +204,10 @@ fn a_conversion_leaves_whole_files_only() {
     assert_eq!(names, expected);
 }
 
-/// All four ways in which weights lie in a folder give the same tensors.
+/// All four layouts of weights in a folder give the same tensors.
 #[test]
 fn single_file_shards_with_and_without_index_and_bare_names_all_load() {
-    let (_keep, folder) = common::copy_of("sharded-bf16");
+    let (_keep, folder) = crate::common::copy_of("sharded-bf16");
     let expected = values_of(&*open(&folder).unwrap().weights);
     // Without the index the shards are found by their endings.
     std::fs::remove_file(folder.join("model.safetensors.index.json")).unwrap();
@@ -217,7 +217,7 @@ fn single_file_shards_with_and_without_index_and_bare_names_all_load() {
     convert(&open(&folder).unwrap(), temporary.path(), None, &mut |_, _| {}).unwrap();
     assert_eq!(values_of(&*open(temporary.path()).unwrap().weights), expected);
     // And without the prefix.
-    common::edit_weights(temporary.path(), |json| {
+    crate::common::edit_weights(temporary.path(), |json| {
         let entries = json.as_object_mut().unwrap();
         for name in entries.keys().cloned().collect::<Vec<_>>() {
             if let Some(bare) = name.strip_prefix("model.") {
@@ -229,13 +229,13 @@ fn single_file_shards_with_and_without_index_and_bare_names_all_load() {
     assert_eq!(values_of(&*open(temporary.path()).unwrap().weights), expected);
 }
 
-/// The head is tied when the file has none and separate when it has one, whatever the flag says (as in transformers 5).
+/// The head is tied if the file has none and separate if it has one, whatever the flag is (as in transformers 5).
 #[test]
 fn the_file_decides_whether_the_head_is_tied_not_the_flag() {
     for (name, is_tied) in [("all-kv-untied-f32", false), ("some-kv-tied-bf16", true)] {
         for flag in [false, true] {
-            let (_keep, folder) = common::copy_of(name);
-            common::edit_json(&folder.join("config.json"), |json| {
+            let (_keep, folder) = crate::common::copy_of(name);
+            crate::common::edit_json(&folder.join("config.json"), |json| {
                 json["tie_word_embeddings"] = flag.into();
             });
             let model = open(&folder).unwrap();
@@ -246,7 +246,7 @@ fn the_file_decides_whether_the_head_is_tied_not_the_flag() {
     }
 }
 
-/// Rows of an unaligned data section: the length of a JSON header is any number.
+/// The data section may begin at any byte, because a JSON header may have any length.
 #[test]
 fn data_need_not_be_aligned() {
     let value = 1.5_f32;

@@ -1,6 +1,4 @@
-//! The lesson's claims, as counts.
-
-mod common;
+//! The claims of this lesson, as counts.
 
 use lab::ledger::measure;
 use loading::bytes::FileBytes;
@@ -13,7 +11,7 @@ use loading::rounding::{Rule, mean_ratio};
 use loading::stages::{Plan, load_and_compute};
 use loading::{Dtype, LoadError, WeightSource};
 
-/// M1: half the bytes are read for the same values, and the values are the same.
+/// M1: bf16 needs half the bytes for the same values.
 #[test]
 fn bf16_reads_half_the_bytes_of_f32() {
     let model = loading::open("random:15m").unwrap();
@@ -44,15 +42,15 @@ fn bf16_reads_half_the_bytes_of_f32() {
     assert_eq!(sums[0].to_bits(), sums[1].to_bits(), "mapped or read, the same bytes");
 }
 
-/// Opening reads headers only.
+/// Opening a folder reads headers only.
 #[test]
 fn opening_a_folder_reads_no_weight() {
-    let (model, ledger) = measure(|| common::open(&fixtures::model("sharded-bf16")).unwrap());
+    let (model, ledger) = measure(|| crate::common::open(&fixtures::model("sharded-bf16")).unwrap());
     assert_eq!((ledger.bytes_read, ledger.get("tensors_read")), (0, 0));
     assert!(model.weights.stored_bytes() > 0);
 }
 
-/// M3: what the header check and the value check let through, the checksum does not.
+/// M3: the checksum refuses the damage that the header check and the value check accept.
 #[test]
 fn every_damage_is_caught_by_the_checksum_and_some_by_nothing_else() {
     let whole = std::fs::read(fixtures::model("some-kv-tied-bf16").join("model.safetensors")).unwrap();
@@ -80,7 +78,7 @@ fn every_damage_is_caught_by_the_checksum_and_some_by_nothing_else() {
     );
 }
 
-/// M3, with files on a disk: the length is compared first, then the digest.
+/// M3 with files on a disk: the length is compared first, then the digest.
 #[test]
 fn a_manifest_refuses_files_that_were_cut_off_lengthened_or_changed() {
     let temporary = tempfile::tempdir().unwrap();
@@ -126,9 +124,9 @@ fn a_manifest_refuses_files_that_were_cut_off_lengthened_or_changed() {
     assert!(matches!(verify(), Err(LoadError::Unreadable { .. })));
 }
 
-/// Cutting bits off shrinks a value layer by layer; rounding to nearest even does not.
+/// Truncation shrinks a value layer by layer; rounding to nearest even does not.
 #[test]
-fn rounding_to_nearest_even_does_not_shrink_what_truncation_does() {
+fn truncation_shrinks_values_and_rounding_to_nearest_even_does_not() {
     let cut = mean_ratio(Rule::Truncate, 30, 20_000);
     let rounded = mean_ratio(Rule::NearestEven, 30, 20_000);
     assert!((0.88..0.95).contains(&cut), "{cut}");

@@ -1,8 +1,6 @@
-//! Whatever the bytes are: an answer or a typed error, never a panic and never a slice beyond the file.
+//! For any bytes the result is an answer or a typed error, never a panic and never a slice beyond the file.
 
-mod common;
-
-use common::{GgufBytes, count, gguf_path, open_gguf, safetensors, small_file, text};
+use crate::common::{GgufBytes, count, gguf_path, open_gguf, safetensors, small_file, text};
 use loading::bytes::FileBytes;
 use loading::checkpoint::Checkpoint;
 use loading::gguf::{self, Gguf};
@@ -11,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use training::TokenId;
 
-/// Some bytes of a file replaced, then perhaps its end cut off or lengthened.
+/// A file with some bytes replaced, and in some cases cut off or lengthened.
 fn mutated(file: Vec<u8>, head: usize) -> impl Strategy<Value = Vec<u8>> {
     let edits = prop::collection::vec((0..head, any::<u8>()), 0..6);
     let cut = prop_oneof![4 => Just(None), 1 => (0..=file.len() + 9).prop_map(Some)];
@@ -27,7 +25,7 @@ fn mutated(file: Vec<u8>, head: usize) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Opens and reads everything that the header promises.
+/// Opens a file and reads every tensor of its header.
 fn read_safetensors(file: Vec<u8>) {
     let len = file.len();
     if let Ok(header) = safe_header("file", &file) {
@@ -53,7 +51,7 @@ fn read_safetensors(file: Vec<u8>) {
     }
 }
 
-/// Opens, makes config and vocabulary, and reads everything that has a name.
+/// Opens a file, makes config and vocabulary, and reads every tensor.
 fn read_gguf(file: Vec<u8>) {
     let len = file.len();
     let Ok(mut gguf) = open_gguf(file) else {
@@ -90,7 +88,7 @@ proptest! {
         read_safetensors(file);
     }
 
-    /// Well-formed JSON with numbers from the borders of what fits.
+    /// Well-formed JSON with numbers near the limits of integers.
     #[test]
     fn headers_with_any_numbers_are_read_or_refused(
         entries in prop::collection::vec((
@@ -136,7 +134,7 @@ proptest! {
         read_gguf(file.build());
     }
 
-    /// A config may say anything: it is understood or refused, and what is understood is consistent.
+    /// A config with any value is read or refused, and a config that is read is consistent.
     #[test]
     fn configs_with_any_value_are_read_or_refused(
         key in prop::sample::select(vec![
@@ -159,7 +157,7 @@ proptest! {
         }
     }
 
-    /// Decoding joins bytes: it does not matter where the tokens are cut.
+    /// Decoding joins bytes, so the borders of tokens do not matter.
     #[test]
     fn decoding_is_the_text_of_all_bytes(ids in prop::collection::vec(0_u32..330, 0..40)) {
         let ids: Vec<TokenId> = ids.into_iter().map(TokenId).collect();
@@ -171,7 +169,7 @@ proptest! {
         }
     }
 
-    /// Without `<`: where a special token is spelled out, what follows it begins a new text.
+    /// Without `<`, because after a spelled-out special token a new text begins.
     #[test]
     fn text_comes_back_from_its_ids(text in "[^<]{0,40}") {
         for tokenizer in tokenizers() {
@@ -203,7 +201,7 @@ proptest! {
     }
 }
 
-/// Numbers near the places where arithmetic breaks.
+/// Small numbers, and numbers near the limits of integers.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         3 => 0_u64..40,
@@ -214,11 +212,11 @@ fn number() -> impl Strategy<Value = u64> {
 fn tokenizers() -> &'static [Tokenizer; 2] {
     static BOTH: std::sync::OnceLock<[Tokenizer; 2]> = std::sync::OnceLock::new();
     BOTH.get_or_init(|| {
-        ["bytes.gguf", "pieces.gguf"].map(|file| common::open(&gguf_path(file)).unwrap().tokenizer.unwrap())
+        ["bytes.gguf", "pieces.gguf"].map(|file| crate::common::open(&gguf_path(file)).unwrap().tokenizer.unwrap())
     })
 }
 
-/// Nesting without end must not overflow the stack of whoever walks over it.
+/// Deep nesting must not overflow the stack of the reader.
 #[test]
 fn arrays_in_arrays_are_refused_at_some_depth() {
     for depth in [1, 3, 4, 5, 1000] {
@@ -235,7 +233,7 @@ fn arrays_in_arrays_are_refused_at_some_depth() {
     }
 }
 
-/// The same for JSON, where the reader has its own limit.
+/// The same for JSON, whose reader has its own limit.
 #[test]
 fn deeply_nested_json_is_refused() {
     let json = "[".repeat(100_000);
@@ -243,7 +241,7 @@ fn deeply_nested_json_is_refused() {
     assert!(config::parse(&json, None).is_err());
 }
 
-/// Random weights depend on name and seed alone, and have the scale of an initialised net.
+/// Random weights depend on name and index alone, and have the scale of an initialised net.
 #[test]
 fn random_weights_are_the_same_for_every_reader() {
     let weights = loading::open("random:15m").unwrap().weights;
@@ -251,7 +249,7 @@ fn random_weights_are_the_same_for_every_reader() {
     let (mut a, mut b) = (Vec::new(), vec![1.0; 10]);
     let name = "model.layers.3.mlp.gate_proj.weight";
     weights.read_f32(name, &mut a).unwrap();
-    // Another order of reading first.
+    // The second reader begins with another tensor.
     again
         .read_f32("model.layers.0.self_attn.q_proj.weight", &mut b)
         .unwrap();
@@ -278,7 +276,7 @@ fn random_shapes_have_their_sizes() {
     }
 }
 
-/// llama3 scaling survives the way through GGUF, which keeps only its divisors; other divisors are refused.
+/// llama3 scaling is recognised from its divisors in a GGUF file; other divisors are refused.
 #[test]
 fn llama3_divisors_of_a_gguf_file_are_recognised() {
     let with = |divisors: Vec<f64>| {

@@ -1,9 +1,7 @@
-//! Values that outside libraries computed: transformers and PyTorch (through the fixtures), and gguf, tokenizers and
-//! SentencePiece (through `tests/gguf/make.py`).
+//! Values that outside libraries computed: transformers and PyTorch (from the fixtures), and gguf, tokenizers and
+//! SentencePiece (from `tests/gguf/make.py`).
 
-mod common;
-
-use common::{gguf_path, open};
+use crate::common::{gguf_path, open};
 use loading::manifest::sha256_bytes;
 use loading::{Tokenizer, config::RopeScaling};
 use serde_json::Value;
@@ -29,7 +27,7 @@ fn tokenizers_of_the_fixtures_give_the_ids_of_transformers() {
     }
 }
 
-/// A text stops at any of the ids that any file names.
+/// A text ends at any of the ids that any of the files names.
 #[test]
 fn ids_that_end_a_text_are_the_union_of_all_files() {
     for name in fixtures::MODELS {
@@ -38,7 +36,7 @@ fn ids_that_end_a_text_are_the_union_of_all_files() {
     }
 }
 
-/// The scaling of rotary positions is read under both spellings of its key and both of its kind.
+/// Rotary scaling is read under both spellings of its key and of its kind.
 #[test]
 fn rope_scaling_is_read_in_every_spelling() {
     let scaling = |name| open(&fixtures::model(name)).unwrap().config.rope_scaling;
@@ -88,7 +86,7 @@ fn gguf_tensors_have_the_values_of_the_gguf_package_in_the_order_of_hugging_face
     }
 }
 
-/// The check above would pass for a tensor that is its own permutation: these are not.
+/// The check above would not see a tensor that is its own permutation. These tensors are not.
 #[test]
 fn rotary_rows_would_be_wrong_as_they_stand_in_the_gguf_file() {
     let path = gguf_path("bytes.gguf");
@@ -131,7 +129,7 @@ fn a_gguf_vocabulary_cuts_text_as_its_library_does() {
     }
 }
 
-/// A SentencePiece model says that a text begins with `<s>`; the byte-level one says that nothing is added.
+/// The SentencePiece model puts `<s>` before a text; the byte-level model adds nothing.
 #[test]
 fn a_gguf_vocabulary_adds_the_begin_token_where_the_file_says_so() {
     let with = open(&gguf_path("pieces.gguf")).unwrap().tokenizer.unwrap();
@@ -146,7 +144,7 @@ fn a_gguf_vocabulary_adds_the_begin_token_where_the_file_says_so() {
     );
 }
 
-/// The 1e-5 of the writer became an f32 in the file and comes back as 1e-5.
+/// The writer's 1e-5 is an f32 in the file and is read as 1e-5.
 #[test]
 fn gguf_sizes_are_those_that_were_written() {
     let model = open(&gguf_path("bytes.gguf")).unwrap();

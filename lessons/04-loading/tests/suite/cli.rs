@@ -1,8 +1,6 @@
-//! The program: its commands succeed, fail with a message, and print documents for machines.
+//! The commands of the program: they succeed, fail with a message, and print documents for machines.
 
-mod common;
-
-use common::gguf_path;
+use crate::common::gguf_path;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -30,7 +28,7 @@ fn convert_writes_a_folder_that_opens() {
     assert!(output.status.success(), "{output:?}");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["dtype"], &json["tensors"]), (&"F32".into(), &21.into()));
-    assert!(common::open(temporary.path()).is_ok());
+    assert!(crate::common::open(temporary.path()).is_ok());
     let output = lesson04(&[
         "convert",
         path(&gguf_path("bytes.gguf")),

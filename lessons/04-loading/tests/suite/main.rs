@@ -1,0 +1,10 @@
+//! All tests of this lesson but those of the exercises and the counted allocations.
+
+mod claims;
+mod cli;
+mod common;
+mod errors;
+mod figure;
+mod golden;
+mod invariants;
+mod parity;
