@@ -10,8 +10,7 @@ use lab::ledger;
 use layout::pool::Pool;
 use training::LlamaConfig;
 
-/// The keys and values of one key head that one row sees. Position `j` starts at `k[j * kv_stride]` and at `v[j *
-/// kv_stride]`.
+/// The keys and values of one key head that one row sees. Position `j` starts at index `j * kv_stride` of both slices.
 #[derive(Clone, Copy, Debug)]
 pub struct KvView<'a> {
     /// Keys, from the first position that the row sees.
@@ -98,8 +97,8 @@ fn attention_tasks(pool: &Pool, config: &LlamaConfig, rows: usize) -> usize {
     (rows * config.num_kv_heads).min(4 * pool.num_threads())
 }
 
-/// Makes room for the scores of [`attend_rows`] over `rows` rows that see up to `context_len` positions: `group_size ·
-/// context_len` numbers for each of a few tasks a thread. Allocates only when the vector is too short.
+/// Makes room for the scores of [`attend_rows`] over `rows` rows that see up to `context_len` positions:
+/// `group_size · context_len` numbers for each of a few tasks a thread. Allocates only when the vector is too short.
 pub fn reserve_scores(pool: &Pool, config: &LlamaConfig, rows: usize, context_len: usize, scores: &mut Vec<f32>) {
     let numbers = attention_tasks(pool, config, rows) * config.group_size() * context_len;
     if scores.len() < numbers {

@@ -53,8 +53,8 @@ impl Generation {
     }
 }
 
-/// Number of rows that `steps` steps of the naive loop compute after a prompt: `steps · prompt + steps (steps - 1) /
-/// 2`.
+/// Number of rows that `steps` steps of the naive loop compute after a prompt:
+/// `steps · prompt + steps (steps - 1) / 2`.
 pub fn rows_of_naive_loop(prompt_tokens: u64, steps: u64) -> u64 {
     steps * prompt_tokens + steps * steps.saturating_sub(1) / 2
 }

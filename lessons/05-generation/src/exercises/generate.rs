@@ -6,10 +6,10 @@ use training::TokenId;
 
 /// The naive loop: asks `next_token` for the token that follows the whole sequence so far, appends it, and asks again.
 ///
-/// `next_token` gets prompt and answer together and keeps nothing between calls, so step `i` computes `prompt.len() +
-/// i` rows. `on_token` gets each answer token as soon as it is known. The end-of-text token ends the answer and is not
-/// part of it. A request for zero tokens returns at once and computes nothing. Prompt and answer together never exceed
-/// `limits.max_seq_len`.
+/// `next_token` gets prompt and answer together and keeps nothing between calls, so step `i` computes
+/// `prompt.len() + i` rows. `on_token` gets each answer token as soon as it is known. The end-of-text token ends the
+/// answer and is not part of it. A request for zero tokens returns at once and computes nothing. Prompt and answer
+/// together never exceed `limits.max_seq_len`.
 ///
 /// Cost: n new tokens after a prompt of p: p + (p + 1) + … + (p + n - 1) = n · p + n (n - 1) / 2 rows.
 ///

@@ -66,8 +66,8 @@ pub fn inverse_frequencies(head_dim: usize, theta: f64, scaling: &RopeScaling) -
 /// Turns the pairs of some heads by the angles of one position, in place.
 ///
 /// This is the half-split form of Hugging Face files: number `i` of a head is paired with number `i + head_dim / 2`.
-/// (Meta's files and GGUF files pair neighbours; the loader permutes their query and key rows.) Shapes: `heads` `[any
-/// number, head_dim]`; `cos`, `sin` `[head_dim / 2]`, those of the position.
+/// (Meta's files and GGUF files pair neighbours; the loader permutes their query and key rows.) Shapes: `heads`
+/// `[any number, head_dim]`; `cos`, `sin` `[head_dim / 2]`, those of the position.
 ///
 /// # Panics
 /// If `heads` is no whole number of heads.
