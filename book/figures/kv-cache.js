@@ -109,10 +109,29 @@ window.figures.register("kv-cache", (root, trace, ui) => {
                 values.map((value) => ui.el("td", { style: { textAlign: "right", fontVariantNumeric: "tabular-nums" } }, value)))))));
     }
 
+    /** What a step computes and what it finds, in words. */
+    function sentence(step) {
+        const { first, rows } = step;
+        const kept = step.kept_bytes / 1024;
+        const positions = `positions ${first} to ${end(step) - 1}`;
+        const next = step.says_token ? ` The next token: ‹${trace.pieces[end(step)]}›.` : "";
+        if (isNaive()) {
+            return rows === trace.prompt_tokens
+                ? `${rows} rows are computed, and nothing of them is kept.${next}`
+                : `${rows} rows are computed; ${rows - 1} of them were computed in the step before.${next}`;
+        }
+        if (first >= trace.prompt_tokens) {
+            return `Decode: one row, position ${first}. It reads ${step.keys} keys, ${first} kept ones and its own. The cache holds ${kept} KiB.${next}`;
+        }
+        if (run.kind === "cached") return `Prefill: ${rows} rows at once, ${positions}. Their keys and values are kept, ${kept} KiB.${next}`;
+        const before = first === 0 ? "nothing is kept yet" : `each also reads the ${first} kept keys`;
+        return `Prefill: ${rows} rows, ${positions}; ${before}. After it the cache holds ${kept} KiB.${next || " No token yet."}`;
+    }
+
     const stepper = ui.stepper({
         steps: run.steps,
         label: "Step",
-        render(at) { draw(at); count(at); },
+        render(at) { draw(at); count(at); return sentence(run.steps[at]); },
     });
     ui.select({
         label: "The loop",

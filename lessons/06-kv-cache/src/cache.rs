@@ -5,12 +5,12 @@
 //!                       advance(rows)
 //! ```
 //!
-//! Positions below `len` are kept. During a pass each layer writes its part of the new positions behind `len`, and attention already sees
-//! them. The write index moves once, when all layers are done, so a pass that never ends leaves nothing behind that anyone would read.
+//! Positions below `len` are kept. During a pass each layer writes its part of the new positions behind `len`, and attention already reads
+//! them. The write index `len` moves once, after the last layer. If a pass stops halfway, its positions are overwritten by the next one.
 //!
 //! ```text
 //! positions   0 ..... len          len + rows ............. capacity
-//!             kept    new in this pass          never written, or left over and never read
+//!             kept    new in this pass          not written, or left over and never read
 //! ```
 
 use crate::append::append_rows;
@@ -21,22 +21,24 @@ use crate::place::Strides;
 use generation::attention::KvView;
 use lab::ledger;
 use layout::aligned::Aligned;
+use std::ops::Range;
 use training::LlamaConfig;
 
 // ANCHOR: cache
 /// Keys and values of one sequence.
 pub struct ContiguousCache {
-    /// `[num_layers]` times one layer in `order`: keys, turned by their positions.
+    /// `[num_layers]` times one layer in `order`: keys, already turned by their positions.
     k: Aligned<f32>,
-    /// The same for values.
+    /// The values, in the same shape.
     v: Aligned<f32>,
     order: CacheOrder,
     /// Steps through one layer; they follow from `order`.
     strides: Strides,
-    /// The write index: positions that all layers hold.
+    /// The write index: number of positions that all layers hold.
     len: usize,
-    /// Positions behind `len` that the pass in progress writes.
+    /// Number of positions behind `len` that the current pass writes.
     rows_in_pass: usize,
+    /// Number of positions that fit.
     capacity: usize,
     num_layers: usize,
     num_heads: usize,
@@ -49,7 +51,7 @@ impl ContiguousCache {
     /// An empty cache for `capacity` positions in the default order. Cost: two allocations, every page touched; none after that.
     ///
     /// # Panics
-    /// Where the machine has not the memory the process is aborted: [`kv_bytes`] says how much it takes.
+    /// The process is aborted if the machine has too little memory: [`kv_bytes`] says how much a cache takes.
     pub fn new(config: &LlamaConfig, capacity: usize) -> ContiguousCache {
         ContiguousCache::with_order(config, capacity, CacheOrder::default())
     }
@@ -72,7 +74,7 @@ impl ContiguousCache {
         }
     }
 
-    /// Positions held.
+    /// Number of positions held.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -82,29 +84,28 @@ impl ContiguousCache {
         self.len == 0
     }
 
-    /// Most positions that fit.
+    /// Number of positions that fit.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The order that it was made with.
+    /// The order of its numbers.
     pub fn order(&self) -> CacheOrder {
         self.order
     }
 
-    /// Bytes of keys and values, used or not: what was allocated.
-    pub fn bytes(&self) -> u64 {
-        kv_bytes(
-            self.num_layers,
-            self.num_kv_heads,
-            self.head_dim,
-            self.capacity,
-            1,
-            size_of::<f32>(),
-        )
+    /// The steps through one layer.
+    pub fn strides(&self) -> Strides {
+        self.strides
     }
 
-    /// Whether `rows` more positions fit. To be asked before a pass begins, so that a pass that begins also ends.
+    /// Allocated bytes of keys and values, used or not.
+    pub fn bytes(&self) -> u64 {
+        let (layers, heads) = (self.num_layers, self.num_kv_heads);
+        kv_bytes(layers, heads, self.head_dim, self.capacity, 1, size_of::<f32>())
+    }
+
+    /// Checks that `rows` more positions fit. A pass calls it before its first layer, so that it can not fail halfway.
     ///
     /// # Errors
     /// [`CacheError::Full`].
@@ -119,17 +120,17 @@ impl ContiguousCache {
         }
     }
 
-    /// Writes keys and values of new rows into one layer, behind the positions that are held; see [`append_rows`]. The write index stays:
-    /// [`ContiguousCache::advance`] moves it when every layer has its part. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
+    /// Writes keys and values of new rows into one layer, behind the positions that are held; see [`append_rows`]. The write index stays
+    /// until [`ContiguousCache::advance`]. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
     ///
     /// # Panics
-    /// If there is no such layer, or the rows do not fit: [`ContiguousCache::check_room`] comes first.
+    /// If there is no such layer, or the rows do not fit: see [`ContiguousCache::check_room`].
     pub fn append(&mut self, layer: usize, qkv: &[f32]) {
         let width = (self.num_heads + 2 * self.num_kv_heads) * self.head_dim;
         let rows = qkv.len() / width;
         assert_eq!(qkv.len(), rows * width, "whole rows of this model");
         assert!(self.len + rows <= self.capacity, "the room was checked");
-        let numbers = layer * self.layer_len()..(layer + 1) * self.layer_len();
+        let numbers = self.numbers_of(layer);
         append_rows(
             qkv,
             self.num_heads,
@@ -145,7 +146,7 @@ impl ContiguousCache {
         ledger::count(|l| l.add("kv_bytes_written", bytes));
     }
 
-    /// Keeps the `rows` positions that a pass has written: all layers hold them now.
+    /// Moves the write index over the `rows` positions that every layer has written.
     ///
     /// # Panics
     /// If another number of rows was appended.
@@ -160,7 +161,7 @@ impl ContiguousCache {
     /// borrowed slices, a stride and a length.
     ///
     /// # Panics
-    /// If there is no such head, or a position would be seen that no layer has written.
+    /// If there is no such head, or the view would show a position that is not written.
     pub fn view(&self, layer: usize, kv_head: usize, context_len: usize) -> KvView<'_> {
         assert!(kv_head < self.num_kv_heads);
         assert!(context_len <= self.len + self.rows_in_pass);
@@ -175,23 +176,18 @@ impl ContiguousCache {
     }
     // ANCHOR_END: view
 
-    /// All numbers of one layer, used or not: keys, then values. Shape: `[capacity, num_kv_heads, head_dim]` in the cache's order. For the
+    /// All numbers of one layer, used or not: keys, then values. Shape: `[capacity, num_kv_heads, head_dim]` in the cache's order. For
     /// experiments that read more than a view shows.
     pub fn layer(&self, layer: usize) -> [&[f32]; 2] {
-        let numbers = layer * self.layer_len()..(layer + 1) * self.layer_len();
+        let numbers = self.numbers_of(layer);
         [&self.k[numbers.clone()], &self.v[numbers]]
     }
 
-    /// The steps through one layer.
-    pub fn strides(&self) -> Strides {
-        self.strides
-    }
-
     // ANCHOR: truncate
-    /// Forgets all positions from `len` on. The text goes on from there as if they had never been. Cost: one number is written.
+    /// Forgets all positions from `len` on. Cost: one number is written; the old keys and values are overwritten later.
     ///
     /// # Errors
-    /// [`CacheError::TruncateBeyondLen`] where fewer positions are held; nothing changes then.
+    /// [`CacheError::TruncateBeyondLen`] if fewer positions are held; nothing changes then.
     pub fn truncate(&mut self, len: usize) -> Result<(), CacheError> {
         if len > self.len {
             return Err(CacheError::TruncateBeyondLen { len, held: self.len });
@@ -200,14 +196,19 @@ impl ContiguousCache {
         Ok(())
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Forgets all positions and keeps the memory.
     pub fn clear(&mut self) {
         (self.len, self.rows_in_pass) = (0, 0);
     }
     // ANCHOR_END: truncate
 
-    /// Numbers of one layer's keys.
+    /// Number of keys' numbers in one layer.
     fn layer_len(&self) -> usize {
         self.capacity * self.num_kv_heads * self.head_dim
+    }
+
+    /// Indices of one layer's numbers in `k` and in `v`.
+    fn numbers_of(&self, layer: usize) -> Range<usize> {
+        layer * self.layer_len()..(layer + 1) * self.layer_len()
     }
 }

@@ -1,8 +1,8 @@
-//! What can go wrong with a cache.
+//! Errors of a cache.
 
 use generation::GenerateError;
 
-/// Why a pass over the cache, or a change of it, was refused. A refused pass changes nothing, and neither does a refused `truncate`.
+/// Why a pass over the cache, or a change of it, was refused. A refused pass or `truncate` changes nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     // ANCHOR: error
@@ -12,35 +12,35 @@ pub enum CacheError {
         len + new
     )]
     Full {
-        /// Positions held.
+        /// Number of positions that the cache holds.
         len: usize,
-        /// Positions that should have come.
+        /// Number of positions to append.
         new: usize,
-        /// Positions that fit.
+        /// Number of positions that fit into the cache.
         capacity: usize,
     },
     // ANCHOR_END: error
-    /// The cache has room, but the model knows no such positions.
+    /// The cache has room, but the context of the model is too short.
     #[error(
         "expected at most {max_seq_len} positions, the context of this model, found {len} in the cache and {new} more; shorten the text"
     )]
     PastContext {
-        /// Positions held.
+        /// Number of positions that the cache holds.
         len: usize,
-        /// Positions that should have come.
+        /// Number of positions to append.
         new: usize,
-        /// The model's context.
+        /// Number of positions in the model's context.
         max_seq_len: usize,
     },
-    /// A cache can be cut back, not forward.
+    /// A cache was to be truncated to more positions than it holds.
     #[error("expected to keep at most the {held} positions that the cache holds, found {len}; append the others first")]
     TruncateBeyondLen {
-        /// Positions to keep.
+        /// Number of positions to keep.
         len: usize,
-        /// Positions held.
+        /// Number of positions that the cache holds.
         held: usize,
     },
-    /// What lesson 05 refuses is refused here too.
+    /// An error of lesson 05's pass or loop.
     #[error(transparent)]
     Generate(#[from] GenerateError),
 }

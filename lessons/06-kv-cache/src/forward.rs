@@ -1,21 +1,21 @@
-//! The forward pass over new rows only: what came before is in the cache.
+//! The forward pass over new rows only: everything before them is in the cache.
 //!
 //! ```text
 //! x = embedding of each new token                                    [rows, hidden_size]
 //! for each layer:
 //!     q, k, v = norm(x) Wqkv;  turn q and k by their position, counted from the beginning of the text
-//!     keep k and v behind what is kept already
+//!     append k and v to the cache
 //!     x += attention(q, all k and v up to the row) Wo
 //!     gate, up = norm(x) Wgate_up
 //!     x += (silu(gate) * up) Wdown
 //! logits = norm(x of the last row) Whead                             [vocab_size]
 //! ```
 //!
-//! Supersedes [`generation::forward::forward`]. Against lesson 05 two lines differ: a row's position begins at what is cached, and
-//! attention reads the cache instead of the rows beside it. The kernels are the same, and so are the bits: however a text is cut into
-//! chunks, the logits of its last row are those of one pass over all of it.
+//! Supersedes [`generation::forward::forward`]. Two lines differ from lesson 05: a row's position begins at the number of cached positions,
+//! and attention reads the cache. The kernels are the same, and so are the bits: however a text is cut into chunks, the logits of its
+//! last row are those of one pass over all of it.
 //!
-//! A prompt is one call with many rows (*prefill*), each token after it a call with one row (*decode*). To this file they are the same.
+//! A prompt is one call with many rows (*prefill*), each token after it a call with one row (*decode*). This file treats them alike.
 
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
@@ -31,14 +31,14 @@ use layout::pool::Pool;
 use loading::config::ModelConfig;
 use training::{LlamaConfig, TokenId};
 
-/// Computes `tokens`, which follow what `cache` holds, keeps their keys and values, and returns the logits of the token after the
+/// Computes `tokens`, which follow the positions in `cache`, appends their keys and values, and returns the logits of the token after the
 /// last one. Shape: `[vocab_size]`.
 ///
-/// `cache` must have been filled by this model. Cost: see [`crate::work::of_chunk`]; nothing is allocated once a chunk of this many rows
-/// was computed with a cache of this capacity.
+/// `cache` must have been filled by this model. Cost: see [`crate::work::of_chunk`]; allocates nothing after the first chunk of this many
+/// rows with a cache of this capacity.
 ///
 /// # Errors
-/// No token, no room in the cache, no such position in the model, a token id outside the vocabulary. The cache is unchanged then.
+/// No token, no room in the cache, a position outside the model's context, a token id outside the vocabulary. The cache is unchanged then.
 pub fn forward<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -75,7 +75,7 @@ pub fn forward_all<L: Linear>(
 }
 
 // ANCHOR: pass
-/// All layers over the new rows. Everything that can be refused is refused before the first layer begins.
+/// All layers over the new rows. Every check comes before the first layer, so a refused pass has written nothing.
 fn run_chunk<L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -87,10 +87,12 @@ fn run_chunk<L: Linear>(
     let llama = &config.llama;
     check_chunk(llama, cache.len(), tokens)?;
     cache.check_room(tokens.len())?;
+    // The write index moves after the last layer: all layers see the same number of cached positions.
     let num_cached = cache.len();
     let most = cache.capacity().min(llama.max_seq_len);
     reserve(config, state, pool, tokens.len(), most);
     let mut attention = |layer: usize, qkv: &[f32], scores: &mut Vec<f32>, out: &mut [f32]| {
+        // First append, then attend: a row sees itself.
         cache.append(layer, qkv);
         let view = |row, kv_head| cache.view(layer, kv_head, row_place(num_cached, row).context_len);
         attend_rows(pool, llama, qkv, &view, scores, out);
@@ -101,16 +103,15 @@ fn run_chunk<L: Linear>(
 }
 // ANCHOR_END: pass
 
-/// What a layer does with its new queries, keys and values: `(layer, qkv, scores, attended)`, with scratch for scores. Shapes: `qkv`
+/// The attention of a layer over its new rows: `(layer, qkv, scores, attended)`, where `scores` is scratch. Shapes: `qkv`
 /// `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
 pub type Attention<'a> = dyn FnMut(usize, &[f32], &mut Vec<f32>, &mut [f32]) + 'a;
 
 /// Embedding and all layers over `tokens`, the first of which stands at position `num_cached`; leaves the residual stream in
-/// `state.hidden`. Where keys and values are kept is the affair of `attention`, so that the experiments of this lesson can keep them
-/// in worse places.
+/// `state.hidden`. `attention` decides where keys and values are kept, so that [`crate::experiments`] can keep them elsewhere.
 ///
 /// # Panics
-/// If the tokens were not checked or the state has no room: see [`check_chunk`] and [`reserve`].
+/// If the tokens are outside the vocabulary or the state has no room: see [`check_chunk`] and [`reserve`].
 pub fn run_layers<L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -172,7 +173,7 @@ fn run_layer<L: Linear>(
     // ANCHOR_END: layer
 }
 
-/// Refuses what no cache could take: no token, positions that the model has not, ids without an embedding.
+/// Refuses an empty chunk, positions outside the model's context, and ids outside the vocabulary.
 ///
 /// # Errors
 /// [`CacheError::Generate`] or [`CacheError::PastContext`].
@@ -190,8 +191,8 @@ pub fn check_chunk(config: &LlamaConfig, num_cached: usize, tokens: &[TokenId]) 
     Ok(check_tokens(config, tokens)?)
 }
 
-/// Room for a chunk of `rows` rows of a text of at most `positions` positions. All that decoding will need is asked for in the first
-/// pass, so that no later step allocates.
+/// Makes room for a chunk of `rows` rows of a text of at most `positions` positions. The first pass makes all room that decoding will
+/// need, so that no later step allocates.
 pub fn reserve(config: &ModelConfig, state: &mut State, pool: &Pool, rows: usize, positions: usize) {
     state.reserve(config, rows);
     state.reserve_positions(positions);

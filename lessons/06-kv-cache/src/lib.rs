@@ -1,56 +1,50 @@
 //! Lesson 06, KV cache: what may be kept?
 //!
-//! A row depends on the rows before it and on nothing else, so what a token left behind once never changes. Of a row that is done, later rows
-//! read its keys and values, in each layer, and nothing more. This lesson keeps them: each token is computed once, and a step of the loop is
-//! one row instead of the whole text. The bits are those of lesson 05.
+//! A row depends on the rows before it and on nothing else, so its numbers never change. Later rows read the keys and values of a finished
+//! row, in each layer, and nothing else of it. This lesson keeps them: each token is computed once, and a step of the loop computes one
+//! row instead of the whole text. The bits are those of lesson 05.
 //!
 //! **New here**, in reading order: the formula of the memory, the cache, the pass over new rows, the loop with its two phases.
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`exercises`] | the functions that a learner writes; everything below calls them |
 //! | [`memory`], [`shapes`] | bytes of a cache, for any model and for known ones |
 //! | [`place`] | where a number of the cache stands, where a row of a chunk stands |
 //! | [`append`], [`cache`] | a copy into preallocated memory, behind a write index |
-//! | [`offset`] | the mask of a chunk: what is cached moves the triangle |
+//! | [`offset`] | the mask of a chunk: the number of cached positions moves the triangle |
 //! | [`forward`] | new tokens to logits |
-//! | [`generate`], [`session`], [`timings`] | prefill and decode; the loop with a model; the two times of an answer |
-//! | [`concat`](mod@concat), [`views`], [`masked`] with [`mask`] | the worse ways, to be measured: memory that grows, view objects, a mask over a fixed length |
+//! | [`generate`], [`session`] | prefill and decode; the loop with a model, and the two times of an answer |
 //! | [`work`] | multiply-adds of a chunk, counted from shapes |
+//! | [`experiments`], [`mask`] | the slower ways, to be measured: memory that grows, view objects, a mask over a fixed length |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: threads and memory on huge pages from `layout`, sizes and ids from `training`, the config from `loading`, and from
-//! `generation` the weights, the scratch, everything that a layer does with its rows, and the choice.
+//! `generation` the weights, the scratch, all row operations of a layer, and the choice.
 //!
 //! **Supersedes** [`generation::forward::forward`] by [`forward::forward`], [`generation::generate::generate`] by [`generate::generate`],
-//! and [`generation::Model::generate`] by [`session::generate`]. Tests hold old and new together, bit for bit.
+//! and [`generation::Model::generate`] by [`session::generate`]. Tests compare old and new bit for bit.
 //!
-//! **Cost**: n new tokens after a prompt of p compute p + n - 1 rows, and keep 8 · num_layers · num_kv_heads · head_dim bytes of each. What
-//! still grows with the text is attention, by one position a token.
+//! **Cost**: n new tokens after a prompt of p compute p + n - 1 rows, and keep 8 · num_layers · num_kv_heads · head_dim bytes of each. Only
+//! attention still grows with the text, by one position a token.
+
+pub mod exercises;
 
 pub mod error;
 
-pub mod memory;
 pub mod place;
 pub mod shapes;
 
-pub mod append;
 pub mod cache;
-pub mod offset;
-
 pub mod forward;
-pub mod generate;
 pub mod session;
-pub mod timings;
 
-pub mod concat;
-pub mod mask;
-pub mod masked;
-pub mod views;
+pub mod experiments;
 
 pub mod costs;
 pub mod work;
 
 pub use cache::{CacheOrder, ContiguousCache};
 pub use error::CacheError;
-pub use session::{Timed, cache_for};
-pub use timings::Timings;
+pub use exercises::{append, generate, mask, memory, offset};
+pub use session::{Timed, Timings, cache_for};

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 // ANCHOR: kinds
-/// Which axis of a layer's keys is the outer one. Values are kept in the same order.
+/// Which axis of a layer's keys is the outer one. Values have the same order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheOrder {
-    /// `[positions, num_kv_heads, head_dim]`: a position's heads are neighbours, as the product writes them.
+    /// `[positions, num_kv_heads, head_dim]`: the heads of a position are neighbours, as the product writes them.
     PositionMajor,
-    /// `[num_kv_heads, positions, head_dim]`: a head's positions are neighbours, as attention reads them.
+    /// `[num_kv_heads, positions, head_dim]`: the positions of a head are neighbours, as attention reads them.
     #[default]
     HeadMajor,
 }
@@ -19,18 +19,13 @@ impl CacheOrder {
     /// Both orders.
     pub const ALL: [CacheOrder; 2] = [CacheOrder::PositionMajor, CacheOrder::HeadMajor];
 
-    /// The steps through one layer of this order.
+    /// The strides of one layer in this order.
     pub fn strides(self, capacity: usize, num_kv_heads: usize, head_dim: usize) -> Strides {
-        match self {
-            CacheOrder::PositionMajor => Strides {
-                position: num_kv_heads * head_dim,
-                head: head_dim,
-            },
-            CacheOrder::HeadMajor => Strides {
-                position: head_dim,
-                head: capacity * head_dim,
-            },
-        }
+        let (position, head) = match self {
+            CacheOrder::PositionMajor => (num_kv_heads * head_dim, head_dim),
+            CacheOrder::HeadMajor => (head_dim, capacity * head_dim),
+        };
+        Strides { position, head }
     }
 
     /// The order in words, for tables and charts.
@@ -47,20 +42,20 @@ impl CacheOrder {
 /// neighbouring numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides {
-    /// From one position to the next.
+    /// Numbers from one position to the next.
     pub position: usize,
-    /// From one key head to the next.
+    /// Numbers from one key head to the next.
     pub head: usize,
 }
 // ANCHOR_END: strides
 
 // ANCHOR: row_place
-/// Where a new row stands, and how far back it sees.
+/// The position of a new row and the number of positions that it sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowPlace {
-    /// Its position in the text, counted from 0. The rotary embedding turns by it.
+    /// Position in the text, counted from 0. The rotary embedding turns by it.
     pub position: usize,
-    /// Positions that it sees, itself among them: 0 to `context_len - 1`.
+    /// Number of positions that the row sees, itself included: 0 to `context_len - 1`.
     pub context_len: usize,
 }
 // ANCHOR_END: row_place

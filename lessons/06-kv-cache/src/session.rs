@@ -1,15 +1,46 @@
-//! Prefill and decode with a model: the loop, the pass and the choice put together.
+//! Prefill and decode with a model: the loop, the pass and the choice together, and the two times of an answer.
+//!
+//! *Time to first token* (TTFT) is the wait until text appears. *Time per output token* (TPOT) is the pace of the text after that. The prompt
+//! decides the first and the cache the second. Different limits of the machine bound them, so one number for both would say nothing.
 
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
 use crate::forward::forward;
 use crate::generate::generate as generate_with;
-use crate::timings::Timings;
 use generation::generate::greedy;
 use generation::{Generation, Model, State};
 use layout::pool::Pool;
-use std::time::Instant;
+use serde::Serialize;
+use std::time::{Duration, Instant};
 use training::TokenId;
+
+// ANCHOR: timings
+/// When the tokens of an answer came. All times count from the call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Timings {
+    /// TTFT: time until the first token; `None` if the answer is empty.
+    pub ttft: Option<Duration>,
+    /// Time until the last token.
+    pub last_token: Option<Duration>,
+    /// Number of tokens in the answer.
+    pub new_tokens: usize,
+}
+// ANCHOR_END: timings
+
+impl Timings {
+    /// Records a token that came `since_call` after the call.
+    pub fn token_at(&mut self, since_call: Duration) {
+        self.ttft.get_or_insert(since_call);
+        self.last_token = Some(since_call);
+        self.new_tokens += 1;
+    }
+
+    /// TPOT: mean time from one token to the next, without the first token. `None` below two tokens.
+    pub fn tpot(&self) -> Option<Duration> {
+        let gaps = u32::try_from(self.new_tokens).ok()?.checked_sub(1)?;
+        (self.last_token? - self.ttft?).checked_div(gaps)
+    }
+}
 
 /// An answer, and when its tokens came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +51,7 @@ pub struct Timed {
     pub timings: Timings,
 }
 
-/// A cache with room for a prompt and its answer, as far as the model's context reaches. The last token needs no place: it is never read.
+/// A cache with room for a prompt and its answer, at most for the model's context. The last token needs no place: it is never read.
 pub fn cache_for(model: &Model, prompt_tokens: usize, max_new_tokens: usize) -> ContiguousCache {
     let longest = prompt_tokens.saturating_add(max_new_tokens);
     let positions = longest.min(model.config.llama.max_seq_len);
@@ -29,7 +60,7 @@ pub fn cache_for(model: &Model, prompt_tokens: usize, max_new_tokens: usize) -> 
 
 /// Continues `prompt` greedily, computing each token once. Supersedes [`generation::model::Model::generate`]: the same tokens, the same reasons to end.
 ///
-/// What the cache held is forgotten first. A cache with less room than the text needs ends it as a full context does: with
+/// The cache is cleared first. If it has less room than the text needs, the text ends as in a full context: with
 /// `FinishReason::Context`, one token after the last position was written.
 ///
 /// # Errors
@@ -45,7 +76,7 @@ pub fn generate(
 ) -> Result<Timed, CacheError> {
     let mut limits = model.limits(max_new_tokens);
     cache.clear();
-    // A text too long for the model is another mistake than one too long for the cache, and the loop finds it.
+    // A prompt too long for the model is another error than one too long for the cache; the loop reports it.
     if prompt.len() <= limits.max_seq_len {
         let longest = cache.capacity() + 1;
         if prompt.len() > longest {

@@ -1,18 +1,18 @@
-//! Shapes of known models, as far as a cache depends on them. Source: each model's `config.json`.
+//! Shapes of known models, as far as the size of a cache depends on them. Source: each model's `config.json`.
 
 use crate::memory::kv_bytes;
 use training::LlamaConfig;
 
-/// What the size of a cache depends on, and the query heads beside it.
+/// The sizes that a cache depends on, and the number of query heads for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KvShape {
-    /// The model.
+    /// Name of the model.
     pub name: String,
-    /// Layers, each with a cache of its own.
+    /// Number of layers; each has keys and values of its own.
     pub num_layers: usize,
-    /// Query heads: what `num_kv_heads` would be without grouping.
+    /// Number of query heads: what `num_kv_heads` would be without grouping.
     pub num_heads: usize,
-    /// Key and value heads.
+    /// Number of key and value heads.
     pub num_kv_heads: usize,
     /// Numbers of one head.
     pub head_dim: usize,
@@ -30,20 +30,14 @@ impl KvShape {
         }
     }
 
-    /// Bytes of one sequence's cache.
+    /// Bytes of the cache of one sequence.
     pub fn kv_bytes(&self, seq_len: usize, bytes_per_value: usize) -> u64 {
-        kv_bytes(
-            self.num_layers,
-            self.num_kv_heads,
-            self.head_dim,
-            seq_len,
-            1,
-            bytes_per_value,
-        )
+        let (layers, heads) = (self.num_layers, self.num_kv_heads);
+        kv_bytes(layers, heads, self.head_dim, seq_len, 1, bytes_per_value)
     }
 }
 
-/// Models that are often named: with a key head for each query head, with one for all of them, and with one for a group.
+/// Known models: some with a key head for each query head, some with one for all query heads, some with one for each group.
 pub fn known_models() -> Vec<KvShape> {
     [
         ("Llama-7B", 32, 32, 32, 128),

@@ -1,8 +1,9 @@
-//! Counts allocations of the whole process, so this file holds one test only.
+//! Counts allocations of the whole process, so this program holds one test only.
 
 use generation::{Model, State};
-use kv_cache::concat::{GrowingCache, Growth};
-use kv_cache::{ContiguousCache, concat, forward, session};
+use kv_cache::experiments::concat::{self, GrowingCache, Growth};
+use kv_cache::forward::forward;
+use kv_cache::{ContiguousCache, session};
 use lab::alloc::{CountingAllocator, snapshot};
 use layout::pool::Pool;
 use training::TokenId;
@@ -10,8 +11,8 @@ use training::TokenId;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// After the first pass no step allocates, however far the text goes: the cache, the angles and the scores have room for all of it. (With
-/// more threads the same holds for each of them, but which thread meets a product of which size first is chance, and a test wants none.)
+/// After the first pass no step allocates: the cache, the angles and the scores have room for the whole text. One thread, because with
+/// more threads chance decides which thread meets a product of which size first.
 #[test]
 fn a_decode_step_allocates_nothing() {
     let path = fixtures::model("some-kv-tied-bf16");
@@ -22,17 +23,17 @@ fn a_decode_step_allocates_nothing() {
     let tokens: Vec<TokenId> = (0..200).map(TokenId).collect();
     let mut cache = ContiguousCache::new(&config.llama, 200);
     let mut state = State::new(config, 0);
-    forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[..5]).unwrap();
-    forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[5..6]).unwrap();
+    forward(config, weights, &mut state, &mut cache, &pool, &tokens[..5]).unwrap();
+    forward(config, weights, &mut state, &mut cache, &pool, &tokens[5..6]).unwrap();
     let before = snapshot().allocations;
     for token in tokens[6..150].chunks(1) {
-        forward::forward(config, weights, &mut state, &mut cache, &pool, token).unwrap();
+        forward(config, weights, &mut state, &mut cache, &pool, token).unwrap();
     }
-    // Chunks of no more rows than were seen do not either, nor does going back.
+    // Neither do further chunks of at most as many rows, after the cache was cut back.
     cache.truncate(20).unwrap();
-    forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[20..25]).unwrap();
+    forward(config, weights, &mut state, &mut cache, &pool, &tokens[20..25]).unwrap();
     cache.clear();
-    forward::forward(config, weights, &mut state, &mut cache, &pool, &tokens[..5]).unwrap();
+    forward(config, weights, &mut state, &mut cache, &pool, &tokens[..5]).unwrap();
     assert_eq!(snapshot().allocations - before, 0);
 
     // The loop allocates its answer once, whatever the number of steps.
@@ -44,12 +45,12 @@ fn a_decode_step_allocates_nothing() {
     let few = count(2);
     assert_eq!(count(60), few);
 
-    // A cache that grows does: keys and values of each layer, at each token.
+    // A cache that grows allocates keys and values of each layer, at each token.
     let mut growing = GrowingCache::new(&config.llama, Growth::Exact);
-    concat::forward(config, weights, &mut state, &mut growing, &pool, &tokens[..5]).unwrap();
+    concat::forward(&model, &mut state, &mut growing, &pool, &tokens[..5]).unwrap();
     let before = snapshot().allocations;
     for token in tokens[5..25].chunks(1) {
-        concat::forward(config, weights, &mut state, &mut growing, &pool, token).unwrap();
+        concat::forward(&model, &mut state, &mut growing, &pool, token).unwrap();
     }
     let a_token = 2 * config.llama.num_layers as u64;
     assert_eq!(snapshot().allocations - before, 20 * a_token);

@@ -1,20 +1,26 @@
-//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
-//! writes; `whole` at the end plays all of them together.
+//! What each exercise must do, smallest case first. One group an exercise; a group uses its own function and none of another exercise.
+//! `whole` at the end runs all of them together.
 
 use fixtures::expect;
 
-/// The options of a question in `course.toml`, and which of them it calls right.
-fn question(id: &str) -> (Vec<String>, usize) {
-    fixtures::question(include_str!("../course.toml"), id)
+/// Compares the right option of a question in `course.toml` with `expected`. Returns all options.
+#[track_caller]
+fn right_option(id: &str, why: &str, expected: &str) -> Vec<String> {
+    let (options, answer) = fixtures::question(include_str!("../course.toml"), id);
+    expect(
+        &format!("{id}, the right option: {why}"),
+        options[answer].as_str(),
+        expected,
+    );
+    options
 }
 
-/// 06.6 Rows and time: rows are counted, and what they cost is lesson 02's table, so that the answer can not be wrong.
+/// 06.6 Rows and time: rows are counted and priced by lesson 02's table, so the answer follows from numbers.
 mod ex_06_6_rows_and_time {
-    use super::{expect, question};
     use generation::limits::rows_of_naive_loop;
     use kv_cache::work::rows_of_cached_loop;
 
-    /// Rows, and what they cost together, in the time of one row: the number of this book, measured in lesson 02.
+    /// Rows, and the time of a product over them in times of one row, measured in lesson 02.
     const COSTS: [(f64, f64); 6] = [
         (1.0, 1.0),
         (4.0, 1.2),
@@ -24,47 +30,34 @@ mod ex_06_6_rows_and_time {
         (128.0, 7.3),
     ];
 
-    /// On a line between the two neighbours in the table; beyond it, on its last line.
-    fn cost(rows: f64) -> f64 {
-        let segment = COSTS.windows(2).find(|w| rows <= w[1].0);
+    /// Interpolated between the two neighbours in the table; beyond the table, on its last line.
+    fn cost(rows: u32) -> f64 {
+        let segment = COSTS.windows(2).find(|w| f64::from(rows) <= w[1].0);
         let segment = segment.unwrap_or(&COSTS[COSTS.len() - 2..]);
         let ((x0, y0), (x1, y1)) = (segment[0], segment[1]);
-        y0 + (rows - x0) * (y1 - y0) / (x1 - x0)
+        y0 + (f64::from(rows) - x0) * (y1 - y0) / (x1 - x0)
     }
 
     #[test]
     fn seventy_one_times_fewer_rows_are_about_five_times_less_time() {
-        let steps: Vec<f64> = (0..128).map(|step| f64::from(16 + step)).collect();
-        let naive: f64 = steps.iter().copied().map(cost).sum();
-        let cached = cost(16.0) + 127.0;
-        let times = naive / cached;
-        let (options, answer) = question("06.6");
-        expect(
-            &format!("the right option is lesson 02's table added up, {times:.2} times"),
-            options[answer].as_str(),
-            format!("about {times:.0} times"),
-        );
-    }
-
-    /// The wrong options: as fast as rows are fewer, and no faster because the weights are read as often.
-    #[test]
-    fn the_wrong_options_are_the_wrong_ideas() {
+        let naive: f64 = (16..144).map(cost).sum();
+        let times = naive / (cost(16) + 127.0);
+        let why = format!("lesson 02's table added up, {times:.2} times");
+        let options = super::right_option("06.6", &why, &format!("about {times:.0} times"));
+        // The first option: as many times faster as the rows are fewer.
         let (naive, cached) = (rows_of_naive_loop(16, 128), rows_of_cached_loop(16, 128));
-        expect("rows of both loops", (naive, cached), (10_176, 143));
-        let (options, answer) = question("06.6");
+        super::expect("rows of both loops", (naive, cached), (10_176, 143));
         let fewer = naive as f64 / cached as f64;
-        expect(
-            "the first option is the number of rows",
+        super::expect(
+            "the number of rows",
             options[0].as_str(),
             format!("about {fewer:.0} times"),
         );
-        assert!(answer != 0 && options.len() >= 3);
     }
 }
 
-/// 06.7 What is kept: what a later row reads is found out by changing it.
+/// 06.7 What is kept: a number that a later row reads changes its output.
 mod ex_06_7_what_is_kept {
-    use super::{expect, question};
     use generation::kernels::attend_row;
 
     const HEAD_DIM: usize = 4;
@@ -89,85 +82,47 @@ mod ex_06_7_what_is_kept {
             *x = (i as f32 * 0.37).sin();
         }
         let before = last_row(&rows);
-        let mut read = Vec::new();
-        for (part, name) in ["queries", "keys", "values"].into_iter().enumerate() {
+        let is_read = |part: &usize| {
             let mut changed = rows;
             changed[0][part * HEAD_DIM] += 1.0;
-            if last_row(&changed) != before {
-                read.push(name);
-            }
-        }
-        let (options, answer) = question("06.7");
-        expect(
-            "the right option names what row 2 reads of row 0",
-            options[answer].as_str(),
-            format!("the {} of each layer", read.join(" and ")),
-        );
-    }
-
-    /// The text itself is there anyway: the loop has it. It is what the rows were computed *from*.
-    #[test]
-    fn the_wrong_options_are_the_wrong_ideas() {
-        let (options, answer) = question("06.7");
-        expect("the first option", options[0].as_str(), "the text so far");
+            last_row(&changed) != before
+        };
+        let names = ["queries", "keys", "values"];
+        let read: Vec<&str> = (0..3).filter(is_read).map(|part| names[part]).collect();
+        let expected = format!("the {} of each layer", read.join(" and "));
+        let options = super::right_option("06.7", "the parts of row 0 that row 2 reads", &expected);
+        super::expect("the first option", options[0].as_str(), "the text so far");
         assert!(options.iter().any(|option| option.contains("queries")));
-        assert_ne!(answer, 0);
     }
 }
 
 /// 06.8 The first token: the work of a prompt, with and without a cache.
 mod ex_06_8_first_token {
-    use super::{expect, question};
     use generation::work::Work;
     use kv_cache::work::of_chunk;
 
     #[test]
     fn a_prompt_costs_the_same_with_and_without_a_cache() {
         let llama = loading::open("stories").unwrap().config.llama;
-        let naive = Work::of_shape(&llama, 400).multiply_adds();
-        let cached = of_chunk(&llama, 0, 400).multiply_adds();
-        let (options, answer) = question("06.8");
-        let times = naive as f64 / cached as f64;
-        expect(
-            &format!("{naive} multiply-adds without a cache, {cached} with one: the right option"),
-            options[answer].as_str(),
-            match times {
-                1.0 => "not at all".to_owned(),
-                times => format!("about {times:.0} times"),
-            },
-        );
+        let (naive, cached) = (Work::of_shape(&llama, 400), of_chunk(&llama, 0, 400));
+        super::expect("the work of both passes", cached, naive);
+        super::right_option("06.8", "both passes do the same multiply-adds", "not at all");
     }
 }
 
 /// 06.9 Two orders: lines and runs of one head, counted by lesson 02's model of a cache.
 mod ex_06_9_two_orders {
-    use super::{expect, question};
     use kv_cache::place::CacheOrder;
-    use layout::lines::Cache;
+    use kv_cache::work::lines_and_runs;
 
-    /// Lines and runs that are fetched for the keys of head 1: 512 positions, 4 key heads of 32 numbers.
-    fn lines_and_runs(order: CacheOrder) -> (u64, u64) {
-        let strides = order.strides(512, 4, 32);
-        let mut cache = Cache::default();
-        for position in 0..512 {
-            for number in 0..32 {
-                cache.read(4 * (position * strides.position + strides.head + number));
-            }
-        }
-        (cache.lines_fetched(), cache.runs_fetched())
-    }
-
+    /// The keys of head 1: 512 positions, 4 key heads of 32 numbers.
     #[test]
     fn both_orders_read_the_same_lines_in_another_number_of_runs() {
-        let (lines, runs) = lines_and_runs(CacheOrder::PositionMajor);
-        let (same_lines, one_run) = lines_and_runs(CacheOrder::HeadMajor);
-        expect("lines of both orders", lines, same_lines);
-        let (options, answer) = question("06.9");
-        expect(
-            "the right option has the counted runs",
-            options[answer].as_str(),
-            format!("the same lines; {runs} runs against {one_run}"),
-        );
+        let counted = CacheOrder::ALL.map(|order| lines_and_runs(order, 512, 4, 32, 1));
+        let [(lines, runs), (same_lines, one_run)] = counted;
+        super::expect("lines of both orders", lines, same_lines);
+        let expected = format!("the same lines; {runs} runs against {one_run}");
+        super::right_option("06.9", "lines and runs, counted", &expected);
     }
 }
 
@@ -187,22 +142,12 @@ mod ex_06_1_memory {
     fn every_factor_counts() {
         let base = [3, 2, 8, 10, 1, 2];
         let bytes = |f: [usize; 6]| kv_bytes(f[0], f[1], f[2], f[3], f[4], f[5]);
-        let names = [
-            "num_layers",
-            "num_kv_heads",
-            "head_dim",
-            "seq_len",
-            "batch_size",
-            "bytes_per_value",
-        ];
-        for (factor, name) in names.into_iter().enumerate() {
+        let names = "num_layers num_kv_heads head_dim seq_len batch_size bytes_per_value";
+        for (factor, name) in names.split(' ').enumerate() {
             let mut doubled = base;
             doubled[factor] *= 2;
-            expect(
-                &format!("{base:?} gives {}; with {name} doubled", bytes(base)),
-                bytes(doubled),
-                2 * bytes(base),
-            );
+            let what = format!("{base:?} gives {}; with {name} doubled", bytes(base));
+            expect(&what, bytes(doubled), 2 * bytes(base));
         }
     }
 
@@ -215,31 +160,22 @@ mod ex_06_1_memory {
     /// Each layer has keys and values of its own, made from its own rows.
     #[test]
     fn every_layer_has_keys_of_its_own() {
-        expect(
-            "kv_bytes(3, 2, 8, 10, 1, 2), three times kv_bytes(1, 2, 8, 10, 1, 2)",
-            kv_bytes(3, 2, 8, 10, 1, 2),
-            3 * kv_bytes(1, 2, 8, 10, 1, 2),
-        );
+        let (one, three) = (kv_bytes(1, 2, 8, 10, 1, 2), kv_bytes(3, 2, 8, 10, 1, 2));
+        expect("three layers, against three times one layer", three, 3 * one);
     }
 
     /// Llama-3-8B has 32 query heads on 8 key heads: a quarter of Llama-7B.
     #[test]
     fn a_grouped_model_takes_a_quarter() {
-        expect(
-            "Llama-3-8B: 32 layers, 8 key heads of 128, 2048 positions, fp16",
-            kv_bytes(32, 8, 128, 2048, 1, 2),
-            1 << 28,
-        );
+        let what = "Llama-3-8B: 32 layers, 8 key heads of 128, 2048 positions, fp16";
+        expect(what, kv_bytes(32, 8, 128, 2048, 1, 2), 1 << 28);
     }
 
-    /// 80 layers, 64 key heads, 128 000 positions, 64 sequences: 21 TB are no 32-bit number.
+    /// 80 layers, 64 key heads, 128 000 positions, 64 sequences: 21 TB do not fit a 32-bit number.
     #[test]
     fn large_products_do_not_wrap() {
-        expect(
-            "kv_bytes(80, 64, 128, 128000, 64, 2)",
-            kv_bytes(80, 64, 128, 128_000, 64, 2),
-            21_474_836_480_000,
-        );
+        let found = kv_bytes(80, 64, 128, 128_000, 64, 2);
+        expect("kv_bytes(80, 64, 128, 128000, 64, 2)", found, 21_474_836_480_000);
     }
 
     #[test]
@@ -254,7 +190,7 @@ mod ex_06_2_append {
     use kv_cache::append::append_rows;
     use kv_cache::place::{CacheOrder, Strides};
 
-    /// What stood in the cache before.
+    /// A number that was in the cache before.
     const OLD: f32 = -1.0;
 
     /// Appends rows of `[2 query heads, 2 key heads]` with `head_dim` 1 to a cache of four positions. Returns keys and values.
@@ -268,6 +204,20 @@ mod ex_06_2_append {
     /// One row: two queries, two keys, two values.
     const ROW: [f32; 6] = [1.0, 2.0, 30.0, 31.0, 500.0, 501.0];
 
+    /// Compares keys (`part` 0) or values (1) after the row, and a second row half a number larger where `rows` is 2.
+    #[track_caller]
+    fn check(rows: usize, first_position: usize, order: CacheOrder, part: usize, expected: [f32; 8]) {
+        let chunk = [ROW, ROW.map(|x| x + 0.5)].concat();
+        let second = if rows == 2 { " and one half a number larger" } else { "" };
+        let name = ["keys", "values"][part];
+        let what = format!(
+            "the row [1, 2 | 30, 31 | 500, 501]{second} at position {first_position} of {}: {name}",
+            order.name()
+        );
+        let found = &append(&chunk[..rows * ROW.len()], first_position, order)[part];
+        expect(&what, &found[..], &expected[..]);
+    }
+
     #[test]
     fn keys_and_values_of_a_row_are_copied() {
         expect(
@@ -280,7 +230,7 @@ mod ex_06_2_append {
         );
     }
 
-    /// A cache of queries would look right until somebody reads it.
+    /// A cache of queries has the right size and the wrong numbers.
     #[test]
     fn queries_are_not_kept() {
         let [k, v] = append(&ROW, 0, CacheOrder::PositionMajor);
@@ -294,47 +244,53 @@ mod ex_06_2_append {
 
     #[test]
     fn new_rows_stand_behind_the_old_ones() {
-        expect(
-            "the row [1, 2 | 30, 31 | 500, 501] at position 2 of [positions, heads]: keys",
-            &append(&ROW, 2, CacheOrder::PositionMajor)[0],
-            &vec![OLD, OLD, OLD, OLD, 30.0, 31.0, OLD, OLD],
+        check(
+            1,
+            2,
+            CacheOrder::PositionMajor,
+            0,
+            [OLD, OLD, OLD, OLD, 30.0, 31.0, OLD, OLD],
         );
     }
 
-    /// In the other order the two heads are four positions apart. A copy of the whole key part at once would put head 1 at position 1 of
-    /// head 0.
+    /// In the other order the two heads are four positions apart. One copy of the whole key part would put head 1 at position 1 of head 0.
     #[test]
     fn each_head_goes_to_its_own_place() {
-        expect(
-            "the row [1, 2 | 30, 31 | 500, 501] at position 0 of [heads, positions]: keys",
-            &append(&ROW, 0, CacheOrder::HeadMajor)[0],
-            &vec![30.0, OLD, OLD, OLD, 31.0, OLD, OLD, OLD],
+        check(
+            1,
+            0,
+            CacheOrder::HeadMajor,
+            0,
+            [30.0, OLD, OLD, OLD, 31.0, OLD, OLD, OLD],
         );
-        expect(
-            "the same at position 3: values",
-            &append(&ROW, 3, CacheOrder::HeadMajor)[1],
-            &vec![OLD, OLD, OLD, 500.0, OLD, OLD, OLD, 501.0],
+        check(
+            1,
+            3,
+            CacheOrder::HeadMajor,
+            1,
+            [OLD, OLD, OLD, 500.0, OLD, OLD, OLD, 501.0],
         );
     }
 
     #[test]
     fn every_row_of_a_chunk_is_kept() {
-        let second = ROW.map(|x| x + 0.5);
-        let chunk = [ROW, second].concat();
-        expect(
-            "two rows, the second half a number larger, from position 1 of [positions, heads]: keys",
-            &append(&chunk, 1, CacheOrder::PositionMajor)[0],
-            &vec![OLD, OLD, 30.0, 31.0, 30.5, 31.5, OLD, OLD],
+        check(
+            2,
+            1,
+            CacheOrder::PositionMajor,
+            0,
+            [OLD, OLD, 30.0, 31.0, 30.5, 31.5, OLD, OLD],
         );
-        expect(
-            "the same in [heads, positions]: values",
-            &append(&chunk, 1, CacheOrder::HeadMajor)[1],
-            &vec![OLD, 500.0, 500.5, OLD, OLD, 501.0, 501.5, OLD],
+        check(
+            2,
+            1,
+            CacheOrder::HeadMajor,
+            1,
+            [OLD, 500.0, 500.5, OLD, OLD, 501.0, 501.5, OLD],
         );
     }
 
-    /// More query heads than key heads, heads of three numbers, and strides with gaps: the places are what the strides say, whatever order
-    /// that is.
+    /// More query heads than key heads, heads of three numbers, and strides with gaps: the strides alone give the places.
     #[test]
     fn the_strides_say_where_a_head_begins() {
         const HEAD_DIM: usize = 3;
@@ -358,22 +314,20 @@ mod ex_06_2_append {
     }
 }
 
-/// 06.3 Offset mask: where a row of a chunk stands, and what it sees.
+/// 06.3 Offset mask: the position of a row of a chunk, and what it sees.
 mod ex_06_3_offset_mask {
     use super::expect;
     use kv_cache::offset::row_place;
-    use kv_cache::place::RowPlace;
 
     #[track_caller]
     fn check(num_cached: usize, row: usize, position: usize, context_len: usize) {
-        expect(
-            &format!("row {row} of a chunk that comes after {num_cached} positions"),
-            row_place(num_cached, row),
-            RowPlace { position, context_len },
-        );
+        let place = row_place(num_cached, row);
+        let row = format!("row {row} of a chunk that comes after {num_cached} positions");
+        expect(&format!("{row}: position"), place.position, position);
+        expect(&format!("{row}: context_len"), place.context_len, context_len);
     }
 
-    /// The first row of a text sees one position: itself. Whoever counts only the others leaves it with nothing to read.
+    /// The first row of a text sees one position: itself.
     #[test]
     fn a_row_sees_itself() {
         check(0, 0, 0, 1);
@@ -392,8 +346,8 @@ mod ex_06_3_offset_mask {
         check(10, 0, 10, 11);
     }
 
-    /// A second chunk of several rows. Without the offset its first row would see one position: this is the fault that a prompt in one
-    /// chunk and token by token both hide.
+    /// A second chunk of several rows. Without the offset its first row would see one position. A prompt in one chunk and token by token
+    /// both hide this fault.
     #[test]
     fn a_row_of_a_second_chunk_sees_what_is_cached() {
         let found = row_place(4, 2).context_len;
@@ -404,7 +358,7 @@ mod ex_06_3_offset_mask {
         );
     }
 
-    /// The rotary embedding turns by the position in the text. Keys in the cache were turned by theirs.
+    /// The rotary embedding turns a row by its position in the text, and so were the cached keys turned.
     #[test]
     fn positions_go_on_where_the_cache_ends() {
         expect("row 0 after 4 positions: position", row_place(4, 0).position, 4usize);
@@ -416,12 +370,14 @@ mod ex_06_3_offset_mask {
     fn the_cut_does_not_matter() {
         for len in 1..20 {
             for cut in 0..len {
-                let whole = row_place(0, len - 1);
-                expect(
-                    &format!("position {} as row {} after {cut}", len - 1, len - 1 - cut),
-                    row_place(cut, len - 1 - cut),
-                    whole,
+                let (whole, place) = (row_place(0, len - 1), row_place(cut, len - 1 - cut));
+                let row = format!(
+                    "row {} after {cut} positions, and row {} after none",
+                    len - 1 - cut,
+                    len - 1
                 );
+                expect(&format!("{row}: position"), place.position, whole.position);
+                expect(&format!("{row}: context_len"), place.context_len, whole.context_len);
             }
         }
     }
@@ -448,12 +404,12 @@ mod ex_06_4_prefill_decode {
         }
     }
 
-    /// What a run of the loop did.
+    /// The result of the loop and the calls that it made.
     struct Run {
         result: Result<Generation, CacheError>,
-        /// What the model was called with, call by call.
+        /// The tokens of each call of the model.
         shown: Vec<Vec<u32>>,
-        /// What `on_token` was called with.
+        /// The tokens that `on_token` got.
         announced: Vec<u32>,
     }
 
@@ -465,7 +421,7 @@ mod ex_06_4_prefill_decode {
         }
     }
 
-    /// A model with a memory that counts: it keeps all tokens that it was ever shown, and after n of them it says n.
+    /// A model that counts: after n tokens that it was shown, in all calls together, it says n.
     fn count(prompt: &[u32], limits: &Limits) -> Run {
         let (mut shown, mut announced) = (Vec::new(), Vec::new());
         let mut kept = 0;
@@ -497,17 +453,17 @@ mod ex_06_4_prefill_decode {
         expect("prompt [5, 6, 7], one new token: the calls", shown, vec![vec![5, 6, 7]]);
     }
 
-    /// The model keeps what it was shown. Shown the whole text again, it would keep it twice, and compute it twice.
+    /// The model keeps what it was shown. Shown the whole text again, it would compute and keep it twice.
     #[test]
     fn a_decode_step_shows_the_new_token_only() {
         expect(
-            "prompt [5, 6], three new tokens: what the model is called with",
+            "prompt [5, 6], three new tokens: the calls",
             count(&[5, 6], &limits(3)).shown,
             vec![vec![5, 6], vec![2], vec![3]],
         );
     }
 
-    /// n new tokens after p: p + n - 1 rows. Nobody asks what follows the last token, so it is shown to nobody.
+    /// n new tokens after p: p + n - 1 rows. The successor of the last token is not needed.
     #[test]
     fn the_last_token_is_never_computed() {
         let limits = Limits {
@@ -530,11 +486,11 @@ mod ex_06_4_prefill_decode {
         );
         expect("prompt [5, 6]: prompt_tokens", generation.prompt_tokens, 2usize);
         expect(
-            "three tokens were asked for and came: why it ended",
+            "three tokens were asked for and came: the reason to end",
             generation.finish_reason,
             FinishReason::Length,
         );
-        expect("what on_token gets", &run.announced, &vec![2, 3, 4]);
+        expect("the tokens that on_token gets", &run.announced, &vec![2, 3, 4]);
     }
 
     /// The model says 7, 8, 9, and 9 ends the text.
@@ -546,7 +502,7 @@ mod ex_06_4_prefill_decode {
             (&run.generation().tokens, run.generation().finish_reason),
             (&ids(&[7, 8]), FinishReason::Stop),
         );
-        expect("what on_token gets", &run.announced, &vec![7, 8]);
+        expect("the tokens that on_token gets", &run.announced, &vec![7, 8]);
     }
 
     #[test]
@@ -650,19 +606,19 @@ mod ex_06_5_chunk_mask {
         check(0, 3, 4, &["x...", "xx..", "xxx."]);
     }
 
-    /// One new token sees everything cached and itself, and no place that nobody has written.
+    /// One new token sees everything cached and itself, and no place that is not written yet.
     #[test]
     fn a_decode_step_sees_all_that_is_cached() {
         check(3, 1, 6, &["xxxx.."]);
     }
 
-    /// The fault: two rows after three cached ones see the prefix and then the triangle. A plain triangle hides the prefix from them.
+    /// The fault: two rows after three cached positions see the prefix and then the triangle. A plain triangle hides the prefix.
     #[test]
     fn a_second_chunk_sees_the_cached_prefix() {
         check(3, 2, 6, &["xxxx..", "xxxxx."]);
     }
 
-    /// Whoever shows the whole chunk to each of its rows lets row 0 read the future.
+    /// A mask that shows the whole chunk to each of its rows lets row 0 read the future.
     #[test]
     fn a_row_does_not_see_the_rows_after_it() {
         let rows = picture(2, 3, 5);
@@ -692,7 +648,7 @@ mod whole {
     use layout::pool::Pool;
     use training::TokenId;
 
-    /// The tokens were computed by `transformers`, once and for all.
+    /// `transformers` computed the expected tokens.
     #[test]
     fn a_small_model_continues_as_the_reference_does() {
         let golden = fixtures::golden("some-kv-tied-bf16");

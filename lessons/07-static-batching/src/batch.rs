@@ -2,59 +2,37 @@
 
 use crate::error::BatchError;
 use crate::padding::{mask, pad, positions};
+pub use crate::parts::{Padding, Span};
 use generation::GenerateError;
 use generation::layer::check_tokens;
 use std::ops::Range;
 use training::{LlamaConfig, TokenId};
 
-// ANCHOR: padding
-/// Where the padding stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Padding {
-    /// In front of the prompt: all prompts end in the last column.
-    #[default]
-    Left,
-    /// Behind the prompt: all prompts begin in the first column.
-    Right,
-}
-// ANCHOR_END: padding
-
-/// How wide a batch is.
+/// The width of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
-    /// As its longest prompt: dynamic padding.
+    /// That of its longest prompt: dynamic padding.
     #[default]
     Longest,
-    /// A fixed number of cells, as a compiled plan or a bucket asks for.
+    /// A fixed number of cells, as a compiled pass or a bucket needs.
     Exactly(usize),
 }
 
-/// The rule by which prompts are padded.
+/// How prompts are padded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pad {
     /// Where the padding stands.
     pub side: Padding,
-    /// How much of it there is.
+    /// The width that prompts are padded to.
     pub width: Width,
 }
 
-// ANCHOR: span
-/// Where a row's tokens stand: columns `start` to `start + len`, the end excluded. All other cells of the row are padding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// First column with a token.
-    pub start: usize,
-    /// Columns with a token.
-    pub len: usize,
-}
-// ANCHOR_END: span
-
-/// What stands in the cells of padding. Any id of the vocabulary will do: nothing reads what is computed from it.
+/// The token of padding cells. Any id of the vocabulary will do: no row reads what is computed from it.
 const FILLER: TokenId = TokenId(0);
 
 /// The input of one pass over a batch: `batch_size` rows of `width` cells.
 ///
-/// Every cell goes through every matrix product, padding too. What padding is spared is attention: it leaves no keys, and it attends to
+/// Every cell goes through every matrix product, padding too. Only attention skips padding: no keys of it are stored, and it attends to
 /// nothing.
 // ANCHOR: batch
 #[derive(Clone, Debug)]
@@ -62,13 +40,13 @@ pub struct PaddedBatch {
     width: usize,
     /// `[batch_size, width]`: the filler where there is no token.
     tokens: Vec<TokenId>,
-    /// `[batch_size]`: where the tokens stand.
+    /// `[batch_size]`: the columns of each row's tokens.
     spans: Vec<Span>,
     /// `[batch_size, width]`: each token's position in its sequence.
     positions: Vec<Option<usize>>,
-    /// `[batch_size]`: cells whose keys and values the row's cache gets.
+    /// `[batch_size]`: the cells whose keys and values go into the row's cache.
     stored: Vec<Range<usize>>,
-    /// `[batch_size, width]`: positions that each cell attends to; 0 for padding.
+    /// `[batch_size, width]`: number of positions that each cell attends to; 0 for padding.
     context_len: Vec<usize>,
 }
 // ANCHOR_END: batch
@@ -96,7 +74,7 @@ impl PaddedBatch {
         Ok(batch)
     }
 
-    /// A batch that holds no token yet.
+    /// A batch without tokens.
     fn of_padding(batch_size: usize, width: usize) -> PaddedBatch {
         PaddedBatch {
             width,
@@ -108,8 +86,8 @@ impl PaddedBatch {
         }
     }
 
-    /// Makes this batch one step of decoding: one cell a row, with the token that the row goes on with, or padding (`None`) where the row is
-    /// done. `cached` tokens of each row are in its cache. Allocates nothing after a prefill.
+    /// Makes this batch one step of decoding: one cell a row, with the row's newest token, or padding (`None`) if the row is done. `cached` has
+    /// the number of positions in the cache of each row. Allocates nothing after a prefill.
     ///
     /// # Panics
     /// If a slice is not `[batch_size]`.
@@ -130,33 +108,33 @@ impl PaddedBatch {
         self.mark(cached);
     }
 
-    /// Positions and mask, from the spans.
+    /// Computes positions and mask from the spans.
     fn mark(&mut self, cached: &[usize]) {
         positions(&self.spans, self.width, cached, &mut self.positions);
         mask(&self.spans, self.width, cached, &mut self.stored, &mut self.context_len);
     }
 
-    /// Sequences: rows of the rectangle.
+    /// Number of sequences: rows of the rectangle.
     pub fn batch_size(&self) -> usize {
         self.spans.len()
     }
 
-    /// Cells of each row.
+    /// Number of cells in each row.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// All cells: rows of every matrix product but the head's.
+    /// Number of all cells: rows of every matrix product but the head's.
     pub fn cells(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Cells with a token.
+    /// Number of cells with a token.
     pub fn useful_cells(&self) -> usize {
         self.spans.iter().map(|span| span.len).sum()
     }
 
-    /// Cells without one.
+    /// Number of cells of padding.
     pub fn padded_cells(&self) -> usize {
         self.cells() - self.useful_cells()
     }
@@ -166,7 +144,7 @@ impl PaddedBatch {
         &self.tokens
     }
 
-    /// `[batch_size]`: where the tokens stand.
+    /// `[batch_size]`: the columns of each row's tokens.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
@@ -176,24 +154,24 @@ impl PaddedBatch {
         &self.positions
     }
 
-    /// `[batch_size]`: cells whose keys and values each row's cache gets.
+    /// `[batch_size]`: the cells whose keys and values go into each row's cache.
     pub fn stored(&self) -> &[Range<usize>] {
         &self.stored
     }
 
-    /// `[batch_size, width]`: positions that each cell attends to.
+    /// `[batch_size, width]`: number of positions that each cell attends to.
     pub fn context_len(&self) -> &[usize] {
         &self.context_len
     }
 
-    /// The cell of a row's last token, whose logits choose the next one; the first cell where the row is done.
+    /// The cell of a row's last token, whose logits choose the next one; the first cell if the row is done.
     pub fn last_cell(&self, row: usize) -> usize {
         let span = self.spans[row];
         row * self.width + span.start + span.len.saturating_sub(1)
     }
 }
 
-/// Each prompt by itself, as lesson 05 checks it.
+/// Checks each prompt as lesson 05 does.
 fn check_prompts(config: &LlamaConfig, prompts: &[&[TokenId]]) -> Result<(), BatchError> {
     for (index, prompt) in prompts.iter().enumerate() {
         let checked = match prompt.len() {

@@ -1,7 +1,7 @@
-//! Time as the scheduler sees it: the machine's clock, or one that a test turns by hand.
+//! The time of a scheduler: the machine's clock, or a clock that a test advances.
 //!
-//! What a scheduler decides depends on the time, so its tests would have to wait, and would fail on a busy machine. It therefore never
-//! asks the machine: it is handed a [`Clock`]. On the [`VirtualClock`] an hour of traffic passes in a millisecond, and the same input
+//! The decisions of a scheduler depend on the time. With the machine's clock its tests would have to wait, and would fail on a busy machine.
+//! So the scheduler gets a [`Clock`] as an argument. On the [`VirtualClock`] an hour of traffic passes in a millisecond, and the same input
 //! gives the same times on every machine.
 
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ pub trait Clock {
     /// Time since the start.
     fn now(&self) -> Duration;
 
-    /// Returns when [`Clock::now`] is at least `at`; at once where that has passed.
+    /// Returns when [`Clock::now`] is at least `at`; at once if `at` has passed.
     fn wait_until(&mut self, at: Duration);
 }
 // ANCHOR_END: clock
 
-/// A clock that moves only when it is told.
+/// A clock that moves only in its own functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VirtualClock {
     now: Duration,
@@ -29,7 +29,7 @@ impl VirtualClock {
         VirtualClock::default()
     }
 
-    /// Lets `time` pass: what some work would have taken.
+    /// Lets `time` pass: the time that some work would have taken.
     pub fn advance(&mut self, time: Duration) {
         self.now = self.now.saturating_add(time);
     }
@@ -47,7 +47,7 @@ impl Clock for VirtualClock {
 }
 // ANCHOR_END: virtual
 
-/// The machine's monotonic clock; work passes time by itself, waiting sleeps.
+/// The machine's monotonic clock: work takes its own time, waiting sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     start: Instant,
@@ -60,7 +60,7 @@ impl WallClock {
     }
 }
 
-/// A sleep may end this much late, so the last part of a wait is spent looking at the clock.
+/// A sleep may end this much late, so the last part of a wait is a loop that reads the clock.
 const SPIN: Duration = Duration::from_micros(200);
 
 impl Clock for WallClock {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_virtual_clock_moves_only_when_it_is_told_and_never_back() {
+    fn a_virtual_clock_moves_only_in_its_functions_and_never_back() {
         let mut clock = VirtualClock::new();
         clock.advance(Duration::from_millis(5));
         clock.wait_until(Duration::from_millis(3));

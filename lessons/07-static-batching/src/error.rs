@@ -1,4 +1,4 @@
-//! What can go wrong with a batch.
+//! Errors of a batch.
 
 use generation::GenerateError;
 use kv_cache::CacheError;
@@ -6,38 +6,38 @@ use kv_cache::CacheError;
 /// Why a batch was not computed, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// There is no prompt at all.
-    #[error("the batch is empty: expected at least one prompt; where nobody waits there is nothing to compute")]
+    /// The batch has no prompt.
+    #[error("the batch is empty: expected at least one prompt; do not start a batch while no request waits")]
     EmptyBatch,
-    /// One of the prompts can not be used, and nothing of the batch was computed; or its row gave logits that are no numbers, and the batch was
-    /// given up.
+    /// One of the prompts can not be used, and nothing of the batch was computed; or its row gave logits that are not numbers, and the batch
+    /// was stopped.
     #[error("prompt {index} of the batch, counted from 0: {mistake}")]
     Prompt {
-        /// Which one, counted from 0.
+        /// Index of the prompt, counted from 0.
         index: usize,
-        /// What is wrong with it. Told above, so it is no `source`, which would be told once more.
+        /// What is wrong with it. The message contains it, so it is no `source`, which would print it twice.
         mistake: GenerateError,
     },
     /// The fixed width is too small.
     #[error("the batch is {width} cells wide, expected at least {longest}, its longest prompt; choose a wider bucket")]
     TooNarrow {
-        /// The width asked for.
+        /// The width that was asked for, in cells.
         width: usize,
-        /// Tokens of the longest prompt.
+        /// Number of tokens of the longest prompt.
         longest: usize,
     },
-    /// Not as many limits as prompts.
+    /// The numbers of prompts and limits differ.
     #[error("{limits} limits for {prompts} prompts: expected one number of new tokens for each prompt")]
     LimitsDoNotMatch {
-        /// Prompts given.
+        /// Number of prompts.
         prompts: usize,
-        /// Limits given.
+        /// Number of limits.
         limits: usize,
     },
-    /// A window that lets nobody in.
+    /// A window of no requests.
     #[error("the wait window holds 0 requests: expected a batch of at least 1")]
     NoRoom,
-    /// A cache refused.
+    /// A cache refused the pass.
     #[error(transparent)]
     Cache(#[from] CacheError),
 }

@@ -4,16 +4,16 @@
 //! x = embedding of each cell                                         [batch_size · width, hidden_size]
 //! for each layer:
 //!     q, k, v = norm(x) Wqkv;  turn q and k by the cell's position in its own sequence
-//!     keep k and v of the cells with a token, each in the cache of its row
+//!     append k and v of the cells with a token, each to the cache of its row
 //!     x += attention(q, the row's own k and v) Wo                    padding: zero
 //!     gate, up = norm(x) Wgate_up
 //!     x += (silu(gate) * up) Wdown
 //! logits = norm(x of each row's last token) Whead                    [batch_size, vocab_size]
 //! ```
 //!
-//! Supersedes [`kv_cache::forward::forward`]. Against lesson 06 the products have more rows and are otherwise the same calls: each reads its
-//! weights once, however many rows there are. Rows of different sequences never meet: not in a product, and in attention each looks into
-//! its own cache. So a row's bits are those of its single run, whatever stands beside it.
+//! Supersedes [`kv_cache::forward::forward`]. The products have more rows than in lesson 06 and are otherwise the same calls: each reads its
+//! weights once for all rows. Rows of different sequences never meet: a product computes each row by itself, and in attention each row reads
+//! its own cache. So the bits of a row do not depend on the other rows of the batch.
 
 use crate::batch::PaddedBatch;
 use crate::error::BatchError;
@@ -30,16 +30,16 @@ use layout::pool::Pool;
 use loading::config::ModelConfig;
 use training::LlamaConfig;
 
-/// Computes a batch, keeps each row's keys and values in its cache, and returns the logits of the token after each row's last one. Shapes:
-/// `caches` `[batch_size]`, the result `[batch_size, vocab_size]`. Logits of a row that is all padding mean nothing.
+/// Computes a batch, appends each row's keys and values to its cache, and returns the logits of the token after each row's last one. Shapes:
+/// `caches` `[batch_size]`, the result `[batch_size, vocab_size]`. Logits of a row that is all padding have no meaning.
 ///
-/// Cost: see [`crate::work::of_batch`]; nothing is allocated once a batch of as many cells was computed over caches of this capacity.
+/// Cost: see [`crate::work::of_batch`]; allocates nothing after the first batch of as many cells over caches of this capacity.
 ///
 /// # Errors
-/// A token that the model does not know, or a row whose tokens do not fit its cache or the model's context. No cache is changed then.
+/// A token outside the vocabulary, or a row whose tokens do not fit its cache or the model's context. No cache is changed then.
 ///
 /// # Panics
-/// If there is not one cache for each row, or one holds another number of positions than the batch counts as done.
+/// If there is not one cache for each row, or a cache holds another number of positions than the batch continues from.
 pub fn forward<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -68,7 +68,7 @@ pub fn forward<'s, L: Linear>(
     Ok(last_logits(config, weights, state, pool, batch))
 }
 
-/// Everything that can be refused is refused before the first layer begins.
+/// Checks every row before the first layer, so that a refused batch has written nothing.
 fn check_room(config: &LlamaConfig, caches: &[ContiguousCache], batch: &PaddedBatch) -> Result<(), CacheError> {
     for (cache, cells) in caches.iter().zip(batch.stored()) {
         let first = batch.context_len().get(cells.start);
@@ -89,7 +89,7 @@ fn check_room(config: &LlamaConfig, caches: &[ContiguousCache], batch: &PaddedBa
     Ok(())
 }
 
-/// Room for this batch and for every step that follows it with these caches.
+/// Makes room for this batch and for every later step with these caches.
 fn reserve(config: &ModelConfig, state: &mut State, caches: &[ContiguousCache], pool: &Pool, batch: &PaddedBatch) {
     let capacity = caches.iter().map(ContiguousCache::capacity).max();
     let positions = capacity.unwrap_or(0).min(config.llama.max_seq_len);
@@ -122,7 +122,7 @@ fn run_layer<L: Linear>(
         delta,
         scores,
     } = state.buffers(config, cells);
-    // Padding has no position; what it is turned by does not matter.
+    // Padding has no position. No row reads its keys, so any angle will do.
     let position_of = |cell: usize| batch.positions()[cell].unwrap_or(0);
 
     // ANCHOR: layer
@@ -143,7 +143,7 @@ fn run_layer<L: Linear>(
 }
 
 // ANCHOR: views
-/// Keeps the keys and values of the cells with a token, each row's in its own cache. Shape: `qkv` `[cells, …]`.
+/// Appends keys and values of the cells with a token, each row's to its own cache. Shape: `qkv` `[cells, …]`.
 fn keep(caches: &mut [ContiguousCache], layer: usize, batch: &PaddedBatch, qkv: &[f32]) {
     let width = qkv.len() / batch.cells();
     for (cache, cells) in caches.iter_mut().zip(batch.stored()) {
@@ -151,7 +151,7 @@ fn keep(caches: &mut [ContiguousCache], layer: usize, batch: &PaddedBatch, qkv: 
     }
 }
 
-/// Attention of each cell over the cache of its row, as far as the mask lets it see; zero for padding.
+/// Attention of each cell over the first `context_len` positions of its row's cache; zero for padding.
 fn attend(
     pool: &Pool,
     config: &LlamaConfig,

@@ -1,4 +1,4 @@
-//! The loop over a batch: all rows take each step together, until the longest is done.
+//! The loop over a batch: all rows take each step together, until the longest answer is complete.
 
 use crate::batch::{Pad, PaddedBatch};
 use crate::error::BatchError;
@@ -10,23 +10,23 @@ use layout::pool::Pool;
 use training::TokenId;
 
 // ANCHOR: run
-/// What came of a batch.
+/// The answers of a batch, and what they cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchRun {
     /// One answer for each prompt, in their order.
     pub generations: Vec<Generation>,
-    /// The step with which each answer was complete, counted from 1; 0 where nothing was asked for. All are handed back after the last.
+    /// The step with which each answer was complete, counted from 1; 0 for a request of no tokens. All are handed back after the last step.
     pub done_at: Vec<u64>,
-    /// Passes of the model: one over the prompts, and one for each further token of the longest answer.
+    /// Number of passes: one over the prompts, and one for each further token of the longest answer.
     pub steps: u64,
-    /// Cells that went through the layers, padding and rows that were done among them.
+    /// Number of cells that went through the layers, padding and finished rows included.
     pub rows_computed: u64,
-    /// Cells whose sequence was not done: what single runs would have computed.
+    /// Number of cells with a token of a running row: what single runs would have computed.
     pub rows_useful: u64,
 }
 // ANCHOR_END: run
 
-/// One sequence of the batch while it runs.
+/// One sequence of a running batch.
 struct Row {
     limits: Limits,
     prompt_tokens: usize,
@@ -53,8 +53,8 @@ impl Row {
         self.finish_reason.is_none()
     }
 
-    /// Positions that its cache needs: those of the first pass, which is computed even where nothing is asked for, and the answer without its
-    /// last token, which nothing reads.
+    /// Number of positions that its cache needs: those of the first pass, which is computed even for a request of no tokens, and the answer
+    /// without its last token, which no row reads.
     fn positions(&self, of_first_pass: usize) -> usize {
         let room = self.limits.max_seq_len - self.prompt_tokens;
         let answer = self.limits.max_new_tokens.min(room);
@@ -69,7 +69,7 @@ impl Row {
         }
     }
 
-    /// Takes the next token; returns it where it belongs to the answer.
+    /// Chooses the next token; returns it if it belongs to the answer.
     fn take(&mut self, logits: &[f32], step: u64) -> Result<Option<TokenId>, GenerateError> {
         let token = greedy(logits)?;
         self.done_at = step;
@@ -86,14 +86,14 @@ impl Row {
 /// Continues all prompts greedily and together. `max_new_tokens` has one number for each prompt; `on_token(row, token)` gets each answer token
 /// as soon as it is known.
 ///
-/// Supersedes [`kv_cache::session::generate`] for many prompts: the same tokens, the same reasons to end. A row that is done stays in the
-/// batch, and its place is computed on as padding until the longest answer ends: nobody can leave, and nobody can join.
+/// Supersedes [`kv_cache::session::generate`] for many prompts: the same tokens, the same reasons to end. A finished row stays in the batch as
+/// padding until the longest answer is complete: no row can leave the batch, and no request can join it.
 ///
 /// Cost: `batch_size · width` cells in the first step, `batch_size` in each further one; steps: those of the longest answer. A step after the
 /// first allocates nothing.
 ///
 /// # Errors
-/// Those of [`PaddedBatch::prefill`], before anything is computed; [`BatchError::LimitsDoNotMatch`]; logits that are no number.
+/// Those of [`PaddedBatch::prefill`], before anything is computed; [`BatchError::LimitsDoNotMatch`]; logits that are not numbers.
 pub fn generate_batch(
     model: &Model,
     state: &mut BatchState,
@@ -135,6 +135,7 @@ pub fn generate_batch(
                 let token = row.take(logits, run.steps);
                 let token = token.map_err(|mistake| BatchError::Prompt { index, mistake })?;
                 token.iter().for_each(|token| on_token(index, *token));
+                // A row that just finished gets no cell in the next step.
                 next[index] = token.filter(|_| row.is_running());
             }
             cached[index] = caches[index].len();

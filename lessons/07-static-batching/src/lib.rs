@@ -1,21 +1,22 @@
 //! Lesson 07, static batching: why is batch 8 nearly free?
 //!
-//! A step of decoding reads every weight to multiply one row with it. The arithmetic that the machine could do meanwhile is left idle, and
-//! lesson 06 has made sure of that. Here several sequences take each step together: the weights are read once for all of them. Sequences
-//! are of different length, so the rectangle that they form has cells without a token, and somebody waits for somebody.
+//! A step of decoding reads every weight to multiply one row with it, and most of the machine's arithmetic units are idle meanwhile. Here
+//! several sequences take each step together: the weights are read once for all of them. Sequences are of different length, so their
+//! rectangle has cells without a token, and short requests wait for long ones.
 //!
-//! **New here**, in reading order: the rectangle, the pass over it, the loop, the stream of requests, and what all of it wastes.
+//! **New here**, in reading order: the rectangle, the pass over it, the loop, the stream of requests, and the waste.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`padding`] | where tokens stand, their positions, who sees whom: free functions |
-//! | [`batch`] | the rectangle of cells that they fill |
-//! | [`forward`], [`state`], [`generate`] | the pass over a batch, what it writes, the loop until the longest is done |
+//! | [`exercises`], [`parts`] | the functions that a learner writes; the types that they take and return |
+//! | [`padding`] | where tokens stand, their positions, which cells see which |
+//! | [`batch`] | the rectangle of cells |
+//! | [`forward`], [`state`], [`generate`] | the pass over a batch, what it writes, the loop until the longest answer is complete |
 //! | [`work`] | multiply-adds and bytes of a pass, counted from shapes |
 //! | [`buckets`], [`rules`] | prompts of similar length together; the useful share by padding rule |
-//! | [`window`], [`serve`] | start now or wait for company; a stream of requests |
-//! | [`clock`], [`percentile`], [`workload`] | time that a test can turn, the tail of a distribution, requests to serve |
-//! | [`plan`] | what static batching does with lengths alone, in steps |
+//! | [`window`], [`serve`] | start now or wait for more requests; a stream of requests |
+//! | [`clock`], [`percentile`], [`workload`] | time that a test can advance, the tail of a distribution, requests to serve |
+//! | [`plan`] | static batching in steps, from lengths alone |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: the pool from `layout`, sizes and ids from `training`, row kernels and weights from `generation`, the cache from `kv_cache`.
@@ -27,20 +28,17 @@
 //! b · w + b · (n - 1) rows, useful or not.
 
 pub mod error;
+pub mod exercises;
+pub mod parts;
 
 pub mod batch;
-pub mod padding;
-
 pub mod forward;
 pub mod generate;
 pub mod state;
 pub mod work;
 
-pub mod buckets;
 pub mod rules;
-
 pub mod serve;
-pub mod window;
 
 pub mod clock;
 pub mod percentile;
@@ -49,7 +47,9 @@ pub mod workload;
 
 pub mod costs;
 
-pub use batch::{Pad, PaddedBatch, Padding, Width};
+pub use batch::{Pad, PaddedBatch, Width};
 pub use error::BatchError;
+pub use exercises::{buckets, padding, window};
 pub use generate::{BatchRun, generate_batch};
+pub use parts::Padding;
 pub use state::BatchState;

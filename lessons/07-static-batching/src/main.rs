@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run -p lesson07                            the story
-//! cargo run -p lesson07 -- --model random:135m     the same with a model that fits no cache
+//! cargo run -p lesson07 -- --model random:135m     the same with a model larger than any cache
 //! ```
 
 mod story;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
 
-/// Why is batch 8 nearly free? Padded batches, what they waste, and who waits for whom.
+/// Why is batch 8 nearly free? Padded batches, what they waste, and which requests wait.
 #[derive(Parser)]
 #[command(name = "lesson07", version)]
 struct Args {

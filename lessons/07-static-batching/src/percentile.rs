@@ -1,6 +1,6 @@
-//! The percentile: a mean hides the few that waited long.
+//! The percentile: a mean hides the few requests that waited long.
 
-/// The smallest sample that at least `percent` of all samples do not exceed; `None` without samples.
+/// The smallest sample that at least `percent` % of all samples do not exceed; `None` without samples.
 ///
 /// This is the nearest-rank rule: sorted, sample number ⌈percent / 100 · n⌉, counted from 1. It is always one of the samples, so P99 of ten
 /// waits is the longest one, and nothing is interpolated. P0 is the smallest. Cost: a sorted copy.
@@ -12,7 +12,7 @@ pub fn percentile<T: Copy + PartialOrd>(samples: &[T], percent: f64) -> Option<T
     assert!((0.0..=100.0).contains(&percent), "{percent} per cent");
     let mut sorted = samples.to_vec();
     sorted.sort_by(|a, b| a.partial_cmp(b).expect("samples can be compared"));
-    // A hair below, so that a rank that is whole on paper does not become the next one by rounding: 95 % of 20 is 19.
+    // Minus 1e-9, so that rounding does not turn a whole rank into the next one: 95 % of 20 is 19.
     let rank = (percent / 100.0 * sorted.len() as f64 - 1e-9).ceil();
     sorted.get((rank.max(1.0) as usize) - 1).copied()
 }

@@ -1,8 +1,8 @@
-//! What static batching does with lengths alone, counted in steps.
+//! Static batching in steps, from lengths alone.
 //!
 //! A step is one pass of the model over all rows of a batch. The first pass of a batch computes the prompts and gives each row its first
-//! token, every further pass gives one more: a batch whose longest answer has n tokens takes n steps. Nobody joins it meanwhile, and nobody
-//! leaves: its answers are handed back together. So the plan needs no model, no clock and no text.
+//! token, every further pass gives one more: a batch whose longest answer has n tokens takes n steps. No request joins or leaves a running
+//! batch, and its answers are handed back together. So the plan needs no model, no clock and no text.
 //!
 //! ```text
 //! answers of 2, 8, 3, 3 tokens, two rows        steps
@@ -14,65 +14,65 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A request: when it comes, in steps, and how long it is.
+/// A request: its arrival in steps, and its lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRequest {
-    /// The step before which it is there; requests are given in this order.
+    /// The step before which it arrives; requests are given in this order.
     pub arrives: u64,
-    /// Tokens of the prompt.
+    /// Number of tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Tokens of the answer.
+    /// Number of tokens of the answer.
     pub new_tokens: usize,
 }
 
 /// One batch of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedBatch {
-    /// Which requests ride in it.
+    /// Indices of its requests.
     pub requests: Vec<usize>,
     /// The step with which it starts.
     pub start: u64,
-    /// Its steps: the longest answer.
+    /// Number of its steps: the tokens of the longest answer.
     pub steps: u64,
-    /// Tokens that each prompt is padded to: the longest prompt.
+    /// Number of cells that each prompt is padded to: the tokens of the longest prompt.
     pub width: usize,
 }
 
-/// What became of one request. All times are steps since the start.
+/// The times of one request, in steps since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Its batch, as an index.
+    /// Index of its batch.
     pub batch: usize,
-    /// When it was computed first.
+    /// Step at which its batch started.
     pub started: u64,
-    /// When its own last token was there.
+    /// Step at which its own last token was known.
     pub finished: u64,
-    /// When its batch ended, and its answer was handed back.
+    /// Step at which its batch ended and its answer was handed back.
     pub returned: u64,
 }
 
-/// What happens to some requests.
+/// The batches of some requests, and their cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The batches, one after the other.
     pub batches: Vec<PlannedBatch>,
-    /// One for each request, in the order of the requests.
+    /// One outcome for each request, in the order of the requests.
     pub outcomes: Vec<Outcome>,
-    /// When the last batch ends.
+    /// Step at which the last batch ends.
     pub end: u64,
-    /// Rows that go through the model: the size of each batch times its width, and its size once more for each further step.
+    /// Number of rows that go through the model: the size of each batch times its width, and its size once more for each further step.
     pub rows_computed: u64,
-    /// Rows among them that some answer needs: no padding, and no row that is done.
+    /// Number of those rows that an answer needs: no padding, and no finished row.
     pub rows_useful: u64,
 }
 
 impl Plan {
-    /// Steps in which the model computes: the waiting for an arrival is not among them.
+    /// Number of steps in which the model computes, without the waiting for arrivals.
     pub fn steps(&self) -> u64 {
         self.batches.iter().map(|batch| batch.steps).sum()
     }
 
-    /// Share of the computed rows that some answer needs; 1 where nothing is computed.
+    /// Share of the computed rows that an answer needs; 1 if no row is computed.
     pub fn useful_share(&self) -> f64 {
         match self.rows_computed {
             0 => 1.0,
@@ -81,8 +81,8 @@ impl Plan {
     }
 }
 
-/// Serves requests in batches, first come first served: whenever the last batch has ended, up to `max_batch` of those that are there form
-/// the next one; where nobody is there, the model waits for the next arrival.
+/// Serves requests in batches, first come first served. When a batch ends, up to `max_batch` of the waiting requests form the next one; if no
+/// request waits, the model waits for the next arrival.
 ///
 /// Cost: linear in the requests.
 ///
@@ -95,9 +95,8 @@ pub fn static_plan(requests: &[StepRequest], max_batch: usize) -> Plan {
     let mut first = 0;
     while first < requests.len() {
         let start = plan.end.max(requests[first].arrives);
-        let there = requests[first..].iter();
-        let there = there.take(max_batch);
-        let count = there.take_while(|r| r.arrives <= start).count();
+        let next = requests[first..].iter().take(max_batch);
+        let count = next.take_while(|r| r.arrives <= start).count();
         add_batch(&mut plan, requests, first..first + count, start);
         first += count;
     }
@@ -116,7 +115,7 @@ fn add_batch(plan: &mut Plan, requests: &[StepRequest], ids: std::ops::Range<usi
             finished: start + request.new_tokens as u64,
             returned: start + steps,
         });
-        // The last token of an answer is never computed: nothing reads it.
+        // The last token of an answer is not computed: no row reads it.
         if request.new_tokens > 0 {
             plan.rows_useful += (request.prompt_tokens + request.new_tokens - 1) as u64;
         }
@@ -137,40 +136,32 @@ fn add_batch(plan: &mut Plan, requests: &[StepRequest], ids: std::ops::Range<usi
 mod tests {
     use super::*;
 
-    fn answers(lengths: &[usize]) -> Vec<StepRequest> {
-        let request = |new_tokens: &usize| StepRequest {
-            arrives: 0,
+    fn plan(answers: &[(u64, usize)], max_batch: usize) -> Plan {
+        let request = |(arrives, new_tokens): &(u64, usize)| StepRequest {
+            arrives: *arrives,
             prompt_tokens: 4,
             new_tokens: *new_tokens,
         };
-        lengths.iter().map(request).collect()
+        static_plan(&answers.iter().map(request).collect::<Vec<_>>(), max_batch)
     }
 
     #[test]
     fn a_batch_lasts_as_long_as_its_longest_answer() {
-        let plan = static_plan(&answers(&[2, 8, 3, 3]), 2);
-        assert_eq!((plan.steps(), plan.end), (11, 11));
-        let returned: Vec<u64> = plan.outcomes.iter().map(|o| o.returned).collect();
-        assert_eq!(returned, [8, 8, 11, 11]);
-        assert_eq!(plan.outcomes[0].finished, 2);
+        let all = plan(&[(0, 2), (0, 8), (0, 3), (0, 3)], 2);
+        assert_eq!((all.steps(), all.end), (11, 11));
+        let ends: Vec<(u64, u64)> = all.outcomes.iter().map(|o| (o.finished, o.returned)).collect();
+        assert_eq!(ends, [(2, 8), (8, 8), (11, 11), (11, 11)]);
         // 2 · (4 + 7) and 2 · (4 + 2) rows; 5 + 11 + 6 + 6 of them are needed.
-        assert_eq!((plan.rows_computed, plan.rows_useful), (34, 28));
+        assert_eq!((all.rows_computed, all.rows_useful), (34, 28));
+        let none = plan(&[(0, 0), (0, 0)], 2);
+        assert_eq!((none.end, none.rows_computed, none.useful_share()), (0, 0, 1.0));
     }
 
     #[test]
-    fn who_comes_during_a_batch_waits_for_its_end() {
-        let mut requests = answers(&[5, 1, 1]);
-        requests[1].arrives = 1;
-        requests[2].arrives = 20;
-        let plan = static_plan(&requests, 8);
+    fn a_request_that_arrives_during_a_batch_waits_for_its_end() {
+        let plan = plan(&[(0, 5), (1, 1), (20, 1)], 8);
         let started: Vec<u64> = plan.outcomes.iter().map(|o| o.started).collect();
         assert_eq!(started, [0, 5, 20]);
         assert_eq!((plan.steps(), plan.end), (7, 21));
-    }
-
-    #[test]
-    fn an_answer_of_no_tokens_takes_no_step() {
-        let plan = static_plan(&answers(&[0, 0]), 2);
-        assert_eq!((plan.end, plan.rows_computed, plan.useful_share()), (0, 0, 1.0));
     }
 }

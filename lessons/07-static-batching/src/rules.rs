@@ -1,31 +1,21 @@
-//! How much of the work is useful, by the rule that pads. Counted in cells, from lengths alone.
+//! The useful share of the work, by the rule that pads. Counted in cells, from lengths alone.
 
 use crate::buckets::into_buckets;
+pub use crate::parts::Bucket;
 use serde::Serialize;
 
-// ANCHOR: bucket
-/// Prompts that are padded to the same width.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bucket {
-    /// Tokens that each prompt is padded to.
-    pub width: usize,
-    /// The prompts, as indices into the lengths.
-    pub prompts: Vec<usize>,
-}
-// ANCHOR_END: bucket
-
-/// Cells that were computed, and those among them that hold a token.
+/// Computed cells, and those among them that hold a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cells {
-    /// With a token.
+    /// Number of cells with a token.
     pub useful: u64,
-    /// All.
+    /// Number of all cells.
     pub computed: u64,
 }
 
 impl Cells {
     /// Some prompts, each padded to `width`.
-    pub fn padded_to(lengths: impl IntoIterator<Item = usize>, width: usize) -> Cells {
+    fn padded_to(lengths: impl IntoIterator<Item = usize>, width: usize) -> Cells {
         let mut cells = Cells::default();
         for length in lengths {
             cells.useful += length as u64;
@@ -34,7 +24,15 @@ impl Cells {
         cells
     }
 
-    /// Useful share, 0 to 1; 1 where nothing is computed.
+    /// Batches of prompts in order, each padded to its own longest prompt.
+    fn own_width(lengths: &[usize], max_batch: usize) -> Cells {
+        let batches = lengths.chunks(max_batch);
+        batches
+            .map(|batch| Cells::padded_to(batch.iter().copied(), batch.iter().copied().max().unwrap_or(0)))
+            .sum()
+    }
+
+    /// Useful share, 0 to 1; 1 if no cell is computed.
     pub fn share(&self) -> f64 {
         match self.computed {
             0 => 1.0,
@@ -42,7 +40,7 @@ impl Cells {
         }
     }
 
-    /// Cells of padding.
+    /// Number of cells of padding.
     pub fn padding(&self) -> u64 {
         self.computed - self.useful
     }
@@ -57,10 +55,10 @@ impl std::iter::Sum for Cells {
     }
 }
 
-/// How prompts are made to fit together.
+/// How prompts of different length are padded to one width.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
-    /// Every prompt is padded to one width, the most that may come.
+    /// Every prompt is padded to one width, the longest that may come.
     Global(usize),
     /// Batches in order of arrival, each as wide as its own longest prompt.
     Own,
@@ -76,34 +74,20 @@ pub enum Rule {
 /// If `max_batch` is zero, a prompt is longer than a global width, or a percentile is not within 0 to 100.
 pub fn cells(lengths: &[usize], max_batch: usize, rule: &Rule) -> Cells {
     assert!(max_batch >= 1, "a batch holds at least one prompt");
+    let lengths_of = |bucket: &Bucket| -> Vec<usize> { bucket.prompts.iter().map(|prompt| lengths[*prompt]).collect() };
     match rule {
         Rule::Global(width) => {
             assert!(lengths.iter().all(|length| length <= width));
             Cells::padded_to(lengths.iter().copied(), *width)
         }
-        Rule::Own => own_width(lengths, max_batch),
+        Rule::Own => Cells::own_width(lengths, max_batch),
         Rule::Buckets(percents) => into_buckets(lengths, percents)
             .iter()
-            .map(|bucket| Cells::padded_to(lengths_of(bucket, lengths), bucket.width))
+            .map(|bucket| Cells::padded_to(lengths_of(bucket), bucket.width))
             .sum(),
         Rule::BucketsOwn(percents) => into_buckets(lengths, percents)
             .iter()
-            .map(|bucket| own_width(&lengths_of(bucket, lengths), max_batch))
+            .map(|bucket| Cells::own_width(&lengths_of(bucket), max_batch))
             .sum(),
     }
-}
-
-fn lengths_of(bucket: &Bucket, lengths: &[usize]) -> Vec<usize> {
-    bucket.prompts.iter().map(|prompt| lengths[*prompt]).collect()
-}
-
-/// Batches in order, each padded to its own longest prompt.
-fn own_width(lengths: &[usize], max_batch: usize) -> Cells {
-    lengths
-        .chunks(max_batch)
-        .map(|batch| {
-            let longest = batch.iter().copied().max().unwrap_or(0);
-            Cells::padded_to(batch.iter().copied(), longest)
-        })
-        .sum()
 }

@@ -4,9 +4,9 @@ use generation::State;
 use kv_cache::ContiguousCache;
 use loading::config::ModelConfig;
 
-/// Scratch and caches, kept from batch to batch, so that a batch like the last one allocates next to nothing.
+/// Scratch and caches, kept from batch to batch, so that a batch like the one before allocates next to nothing.
 ///
-/// The cache of a batch is one [`ContiguousCache`] a row: rows are of different length, and a row's keys are its own.
+/// Each row has a [`ContiguousCache`] of its own: rows are of different length, and no row reads the keys of another.
 pub struct BatchState {
     /// Scratch of the forward pass.
     pub state: State,
@@ -23,7 +23,8 @@ impl BatchState {
         }
     }
 
-    /// An empty cache for each row of a batch, with room for so many positions. A cache that has the room is used again.
+    /// An empty cache for each row of a batch. `positions` gives the number of positions that each must hold. A cache with enough room is
+    /// used again.
     pub fn prepare(&mut self, config: &ModelConfig, positions: impl Iterator<Item = usize>) {
         for (row, positions) in positions.enumerate() {
             match self.caches.get_mut(row) {
@@ -32,11 +33,5 @@ impl BatchState {
                 None => self.caches.push(ContiguousCache::new(&config.llama, positions)),
             }
         }
-    }
-
-    /// Bytes of scratch and caches.
-    pub fn bytes(&self) -> u64 {
-        let caches: u64 = self.caches.iter().map(ContiguousCache::bytes).sum();
-        self.state.bytes() as u64 + caches
     }
 }

@@ -1,54 +1,54 @@
-//! Requests to serve: how long they are and when they come.
+//! Requests to serve: their lengths and their arrivals.
 //!
-//! Every draw is a function of (seed, index): request 17 is the same whether or not the others were made, whatever the mix was asked for
-//! before, and the same arrivals can be replayed against any scheduler.
+//! Every draw is a function of (seed, index): request 17 is the same whether or not the others were drawn, and the same arrivals can be
+//! replayed against any scheduler.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use training::random::Random;
 
-/// A request as a scheduler sees it: no text, only when it comes and how long it is.
+/// A request without its text: the arrival and the lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrival {
-    /// When it comes, since the start.
+    /// Time of its arrival, since the start.
     pub at: Duration,
-    /// Tokens of the prompt, at least 1.
+    /// Number of tokens of the prompt, at least 1.
     pub prompt_tokens: usize,
-    /// Tokens of the answer, at least 1.
+    /// Number of tokens of the answer, at least 1.
     pub new_tokens: usize,
 }
 
-/// How one length is distributed. A draw is rounded and kept within 1 to `max`.
+/// The distribution of a length. A draw is rounded and kept within 1 to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Distribution {
-    /// Always the same.
+    /// Always the same length.
     Equal(usize),
-    /// Many short ones, few long ones: the lengths of texts that may end at any token with the same chance.
+    /// Many short lengths, few long ones: the lengths of texts that end at each token with the same chance.
     Exponential {
         /// Mean before the maximum is applied.
         mean: f64,
-        /// Longest.
+        /// Longest length.
         max: usize,
     },
-    /// What real traffic looks like: the logarithm of the length is normal.
+    /// Lengths as in real traffic: the logarithm of the length is normal.
     LogNormal {
         /// Mean of the logarithm; its exponential is the median length.
         mu: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
-        /// Longest.
+        /// Longest length.
         max: usize,
     },
 }
 
 impl Distribution {
-    /// Lengths with this mean, before the maximum is applied, and a logarithm that scatters by `sigma`.
+    /// Log-normal lengths with this mean, before the maximum is applied, and a logarithm with the deviation `sigma`.
     pub fn log_normal(mean: f64, sigma: f64, max: usize) -> Distribution {
         let mu = mean.ln() - sigma * sigma / 2.0;
         Distribution::LogNormal { mu, sigma, max }
     }
 
-    /// One length.
+    /// Draws one length.
     pub fn draw(&self, random: &mut Random) -> usize {
         let (length, max) = match *self {
             Distribution::Equal(length) => (length as f64, length),
@@ -60,28 +60,28 @@ impl Distribution {
 }
 
 // ANCHOR: lengths
-/// How long prompt and answer of a request are.
+/// The lengths of prompt and answer of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Lengths {
-    /// Prompt and answer are drawn each for itself.
+    /// Prompt and answer are drawn independently.
     Independent {
-        /// Of the prompt.
+        /// Tokens of the prompt.
         prompt: Distribution,
-        /// Of the answer.
+        /// Tokens of the answer.
         new: Distribution,
     },
     /// 60 % short prompt and short answer, 30 % short prompt and long answer, 10 % long prompt and short answer.
     Mix {
-        /// (short, long) prompt.
+        /// Tokens of a short and of a long prompt.
         prompt: (usize, usize),
-        /// (short, long) answer.
+        /// Tokens of a short and of a long answer.
         new: (usize, usize),
     },
 }
 // ANCHOR_END: lengths
 
 impl Lengths {
-    /// All requests alike.
+    /// All requests have the same lengths.
     pub fn equal(prompt_tokens: usize, new_tokens: usize) -> Lengths {
         Lengths::Independent {
             prompt: Distribution::Equal(prompt_tokens),
@@ -128,22 +128,22 @@ impl Lengths {
     }
 }
 
-/// When requests come.
+/// The arrivals of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pace {
-    /// All at the start: the queue is never empty before the end.
+    /// All at the start: requests wait until the last batch.
     AtOnce,
-    /// One in each interval, the first after one.
+    /// One in each interval, the first after one interval.
     Every(Duration),
-    /// Independent users: gaps are exponential, so that arrivals bunch up by chance.
+    /// Independent users: gaps are exponential, so that some arrivals come close together.
     Poisson {
-        /// Mean arrivals a second.
+        /// Mean number of arrivals a second.
         per_second: f64,
     },
 }
 
 impl Pace {
-    /// Time between request `index` and the one before it (the start, for the first).
+    /// Time between request `index` and the request before it (the start, for the first).
     fn gap(&self, seed: u64, index: u64) -> Duration {
         match *self {
             Pace::AtOnce => Duration::ZERO,
@@ -172,7 +172,7 @@ pub fn arrivals(seed: u64, count: usize, lengths: &Lengths, pace: &Pace) -> Vec<
         .collect()
 }
 
-/// Purposes of the draws: each has addresses of its own.
+/// Purposes of the draws. Each is part of the address, so that they are independent.
 const LENGTHS: u64 = 0;
 const ANSWERS: u64 = 1;
 const GAPS: u64 = 2;

@@ -1,33 +1,43 @@
-//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
-//! writes; `whole` at the end plays all of them together.
+//! What each exercise must do, smallest case first. One group an exercise; a group uses its own function and none of another exercise.
+//! `whole` at the end runs all of them together.
 
 use fixtures::expect;
 
-/// An exercise of `course.toml`.
-fn exercise(id: &str) -> toml::Table {
+/// Compares the right option of a question in `course.toml` with `expected`. Returns all options.
+#[track_caller]
+fn right_option(id: &str, why: &str, expected: &str) -> Vec<String> {
+    let (options, answer) = fixtures::question(include_str!("../course.toml"), id);
+    expect(
+        &format!("{id}, the right option: {why}"),
+        options[answer].as_str(),
+        expected,
+    );
+    options
+}
+
+/// Checks that the question contains the numbers that a test computes with.
+#[track_caller]
+fn question_has(id: &str, parts: &[&str]) {
     let course: toml::Table = include_str!("../course.toml").parse().unwrap();
-    let exercises = course["exercises"].as_array().unwrap();
-    let exercise = exercises.iter().find(|e| e["id"].as_str() == Some(id));
-    let exercise = exercise.unwrap_or_else(|| panic!("course.toml has no exercise {id}"));
-    exercise.as_table().unwrap().clone()
+    let mut exercises = course["exercises"].as_array().unwrap().iter();
+    let exercise = exercises.find(|e| e["id"].as_str() == Some(id)).unwrap();
+    let text = exercise["question"].as_str().unwrap();
+    for part in parts {
+        assert!(text.contains(part), "the question of {id} does not contain {part:?}");
+    }
 }
 
-/// The options of a question, and which of them it calls right.
-fn question(id: &str) -> (Vec<String>, usize) {
-    fixtures::question(include_str!("../course.toml"), id)
-}
-
-/// 07.6 Eight rows: the bytes and multiply-adds of the step are counted, and the two extremes of how they share the time bound the answer.
+/// 07.6 Eight rows: bytes and multiply-adds of the step are counted. The answer lies between full overlap of reading and arithmetic and none.
 mod ex_07_6_eight_rows {
-    use super::{expect, question};
+    use super::expect;
     use generation::roofline::MachineLimits;
     use generation::work::Work;
     use static_batching::work;
     use training::LlamaConfig;
 
-    /// A model of about 135 M weights.
-    fn large() -> LlamaConfig {
-        LlamaConfig {
+    /// A step over rows that see 64 positions each; four bytes a weight, as the products read them. The model has about 135 M weights.
+    fn step(rows: usize) -> Work {
+        let llama = LlamaConfig {
             vocab_size: 49_152,
             hidden_size: 576,
             intermediate_size: 1536,
@@ -37,29 +47,25 @@ mod ex_07_6_eight_rows {
             head_dim: 64,
             max_seq_len: 2048,
             ..LlamaConfig::stories()
-        }
-    }
-
-    /// A step over rows that see 64 positions each; four bytes a weight, as the products read them.
-    fn step(rows: usize) -> Work {
-        let llama = large();
+        };
         let weights = Work::of_shape(&llama, 1).linear_multiply_adds;
         work::of_step(&llama, 4 * weights, &vec![64; rows])
     }
 
     #[test]
     fn the_bytes_stay_and_the_multiply_adds_grow() {
-        expect("bytes of weights", step(8).weight_bytes, step(1).weight_bytes);
+        let (one, eight) = (step(1), step(8));
+        expect("bytes of weights", eight.weight_bytes, one.weight_bytes);
         expect(
             "multiply-adds of eight rows",
-            step(8).multiply_adds(),
-            8 * step(1).multiply_adds(),
+            eight.multiply_adds(),
+            8 * one.multiply_adds(),
         );
-        assert!((500e6..560e6).contains(&(step(1).weight_bytes as f64)));
+        assert!((500e6..560e6).contains(&(one.weight_bytes as f64)));
     }
 
-    /// On a machine that does 10.5 floating-point operations for each byte that it reads, as two cores with wide registers do. At best
-    /// arithmetic hides behind reading (the roofline), at worst one waits for the other. The answer lies between, eight times far above.
+    /// A machine that does 10.5 floating-point operations for each byte that it reads, as two cores with wide registers do. At best
+    /// arithmetic hides behind reading (the roofline), at worst one follows the other. The answer lies between; eight times is far above.
     #[test]
     fn the_time_lies_between_hidden_and_added_arithmetic() {
         let machine = MachineLimits {
@@ -72,54 +78,31 @@ mod ex_07_6_eight_rows {
                 + work.weight_bytes as f64 / machine.bytes_per_second
         };
         let added = in_turn(step(8)) / in_turn(step(1));
-        let (options, answer) = question("07.6");
-        expect("the right option", options[answer].as_str(), "about 1.3 times as long");
         assert!(hidden == 1.0 && (1.25..1.45).contains(&added), "{hidden} to {added}");
-        assert!(hidden < 1.3 && 1.3 <= added + 0.05);
-        expect("the other options", options[0].as_str(), "8 times as long");
+        let options = super::right_option("07.6", "between both", "about 1.3 times as long");
+        expect("the first option", options[0].as_str(), "8 times as long");
     }
 }
 
 /// 07.9 Bigger is better? The rates follow from the numbers of the question.
 mod ex_07_9_bigger_is_better {
-    use super::{exercise, expect, question};
-
-    /// The numbers as the question gives them: rows and times.
-    fn times() -> [(f64, f64); 4] {
-        let text = exercise("07.9")["question"].as_str().unwrap().to_owned();
-        assert!(text.contains("over 1, 8, 32 and 128 rows takes 1, 1.3, 2.4 and 7.3 times"));
-        [(1.0, 1.0), (8.0, 1.3), (32.0, 2.4), (128.0, 7.3)]
-    }
-
     #[test]
     fn four_times_the_rows_bring_a_third_more() {
-        let [.., (rows, time), (more_rows, more_time)] = times();
-        let rate = (more_rows / more_time) / (rows / time);
-        let (options, answer) = question("07.9");
-        expect(
-            "the right option",
-            options[answer].clone(),
-            format!(
-                "{rate:.1} times the tokens a second, each step {:.0} times as long",
-                more_time / time
-            ),
+        super::question_has("07.9", &["over 1, 8, 32 and 128 rows takes 1, 1.3, 2.4 and 7.3 times"]);
+        let rate = (128.0 / 7.3) / (32.0 / 2.4);
+        let expected = format!(
+            "{rate:.1} times the tokens a second, each step {:.0} times as long",
+            7.3 / 2.4
         );
-    }
-
-    /// The first eight rows bring six times the rate: there bigger is better.
-    #[test]
-    fn the_first_rows_ride_almost_free() {
-        let [(one, alone), (eight, together), ..] = times();
-        let rate = (eight / together) / (one / alone);
-        assert!((6.0..6.3).contains(&rate), "{rate}");
+        super::right_option("07.9", "rows over time", &expected);
     }
 }
 
 /// 07.1 Pad and ranges: prompts into the rows of a rectangle.
 mod ex_07_1_pad {
     use static_batching::Padding;
-    use static_batching::batch::Span;
     use static_batching::padding::pad;
+    use static_batching::parts::Span;
     use training::TokenId;
 
     const FILLER: u32 = 0;
@@ -163,7 +146,7 @@ mod ex_07_1_pad {
         );
     }
 
-    /// What is written next to all of them goes into one new column.
+    /// Then the next tokens of all rows stand in one new column.
     #[test]
     fn padding_in_front_ends_all_prompts_in_the_last_column() {
         check(
@@ -186,13 +169,13 @@ mod ex_07_1_pad {
         );
     }
 
-    /// The cells held a batch before.
+    /// The cells held an earlier batch.
     #[test]
     fn what_stood_in_the_cells_does_not_matter() {
         let (tokens, _) = padded(&[&[5], &[6, 7]], 4, Padding::Left);
         assert!(
             !tokens.contains(&99),
-            "pad of prompts of 1 and 2 tokens, 4 cells wide\n  expected {:?}\n  found    {tokens:?}: the tokens 99 stood there before",
+            "pad of prompts of 1 and 2 tokens, 4 cells wide\n  expected {:?}\n  found    {tokens:?}: 99 are tokens of the earlier batch",
             [0, 0, 0, 5, 0, 0, 6, 7]
         );
     }
@@ -203,21 +186,15 @@ mod ex_07_1_pad {
     }
 }
 
-/// 07.2 Left-pad positions: where each token stands in its own sequence.
+/// 07.2 Left-pad positions: the position of each token in its own sequence.
 mod ex_07_2_positions {
     use super::expect;
-    use static_batching::batch::Span;
     use static_batching::padding::positions;
+    use static_batching::parts::Span;
 
     /// Positions of rows with (start, len), as `[batch_size, width]`.
     fn found(spans: &[(usize, usize)], width: usize, cached: &[usize]) -> Vec<Option<usize>> {
-        let spans: Vec<Span> = spans
-            .iter()
-            .map(|(start, len)| Span {
-                start: *start,
-                len: *len,
-            })
-            .collect();
+        let spans: Vec<Span> = spans.iter().map(|&(start, len)| Span { start, len }).collect();
         let mut out = vec![Some(999); spans.len() * width];
         positions(&spans, width, cached, &mut out);
         out
@@ -232,7 +209,7 @@ mod ex_07_2_positions {
         );
     }
 
-    /// Two cells of padding in front: the first token is in column 2, and no token is before it.
+    /// Two cells of padding in front: the first token is in column 2, and no token comes before it.
     #[test]
     fn the_first_token_is_at_position_0_wherever_it_stands() {
         let first = found(&[(2, 3)], 5, &[0])[2];
@@ -274,7 +251,7 @@ mod ex_07_2_positions {
         );
     }
 
-    /// Both rows were padded to the same width once; that is of no matter now.
+    /// Both rows were padded to the same width in the first pass. The next positions do not depend on that width.
     #[test]
     fn each_row_counts_its_own_tokens() {
         expect(
@@ -284,7 +261,7 @@ mod ex_07_2_positions {
         );
     }
 
-    /// A row that is done has no token in the step.
+    /// A finished row has no token in the step.
     #[test]
     fn a_row_that_is_done_has_no_position() {
         expect(
@@ -295,22 +272,16 @@ mod ex_07_2_positions {
     }
 }
 
-/// 07.5 The padding leak: padding leaves no keys behind and sees nobody.
+/// 07.5 The padding leak: no keys of padding are stored, and padding sees nothing.
 mod ex_07_5_padding_leak {
     use super::expect;
-    use static_batching::batch::Span;
     use static_batching::padding::mask;
+    use static_batching::parts::Span;
     use std::ops::Range;
 
     /// (stored, context_len) of rows with (start, len).
     fn found(spans: &[(usize, usize)], width: usize, cached: &[usize]) -> (Vec<Range<usize>>, Vec<usize>) {
-        let spans: Vec<Span> = spans
-            .iter()
-            .map(|(start, len)| Span {
-                start: *start,
-                len: *len,
-            })
-            .collect();
+        let spans: Vec<Span> = spans.iter().map(|&(start, len)| Span { start, len }).collect();
         let mut stored = vec![99..99; spans.len()];
         let mut context_len = vec![99; spans.len() * width];
         mask(&spans, width, cached, &mut stored, &mut context_len);
@@ -341,7 +312,7 @@ mod ex_07_5_padding_leak {
         );
     }
 
-    /// The first token after the prompt is right even with the fault; the second one attends to what was kept here.
+    /// The first token after the prompt is right even with the fault; the second one attends to the stored padding.
     #[test]
     fn padding_behind_leaves_no_keys() {
         let (stored, _) = found(&[(0, 2), (0, 4)], 4, &[0, 0]);
@@ -375,25 +346,20 @@ mod ex_07_5_padding_leak {
 
 /// 07.7 Masked is free? Counted on the default model's shape.
 mod ex_07_7_masked_is_free {
-    use super::{exercise, expect, question};
     use static_batching::work;
     use training::LlamaConfig;
 
     #[test]
     fn a_cell_of_padding_is_nearly_as_much_work_as_any_other() {
         let llama = LlamaConfig::stories();
-        let text = exercise("07.7")["question"].as_str().unwrap().to_owned();
-        assert!(text.contains("256 wide, 6 layers") && (llama.hidden_size, llama.num_layers) == (256, 6));
+        super::question_has("07.7", &["256 wide, 6 layers"]);
+        super::expect("width and layers", (llama.hidden_size, llama.num_layers), (256, 6));
         let work = |lengths: &[usize], width| work::of_prefill(&llama, 0, lengths, width).multiply_adds();
         let padding = (work(&[8, 64], 64) - work(&[8], 8) - work(&[64], 64)) as f64 / 56.0;
         let head = (llama.vocab_size * llama.hidden_size) as u64;
         let average = (work(&[64], 64) - head) as f64 / 64.0;
-        let (options, answer) = question("07.7");
-        expect(
-            "the right option",
-            options[answer].clone(),
-            format!("about {:.0} %", 100.0 * padding / average),
-        );
+        let expected = format!("about {:.0} %", 100.0 * padding / average);
+        super::right_option("07.7", "multiply-adds, counted", &expected);
     }
 }
 
@@ -442,7 +408,7 @@ mod ex_07_3_buckets {
         );
     }
 
-    /// Nine short prompts and one of 512: the middle of the range is 256, the middle of the prompts 5.
+    /// Nine short prompts and one of 512: half of the range is 256, but half of the prompts have at most 5 tokens.
     #[test]
     fn borders_follow_the_lengths_and_not_their_range() {
         let lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 512];
@@ -482,9 +448,9 @@ mod ex_07_3_buckets {
     }
 }
 
-/// 07.4 The wait window: start now, or wait for company?
+/// 07.4 The wait window: start now, or wait for more requests?
 mod ex_07_4_wait_window {
-    use static_batching::serve::{Decision, Window};
+    use static_batching::parts::{Decision, Window};
     use static_batching::window::decide;
     use std::time::Duration;
 
@@ -503,11 +469,11 @@ mod ex_07_4_wait_window {
     }
 
     #[test]
-    fn nobody_there_means_idle() {
+    fn without_requests_the_machine_is_idle() {
         check(7, &[], Decision::Idle);
     }
 
-    /// The deadline is the same moment whenever one asks.
+    /// The deadline is the same in every call.
     #[test]
     fn one_waits_until_its_deadline() {
         check(100, &[100], Decision::WaitUntil(120 * MS));
@@ -518,11 +484,11 @@ mod ex_07_4_wait_window {
     fn a_batch_that_is_not_full_starts_at_its_deadline() {
         check(120, &[100], Decision::Start(1));
         check(120, &[100, 119], Decision::Start(2));
-        // The machine was busy meanwhile: the deadline is past.
+        // The machine was busy, and the deadline has passed.
         check(500, &[100, 119], Decision::Start(2));
     }
 
-    /// The second came at 115. Its own 20 ms do not count.
+    /// The second request arrived at 115. Its own 20 ms do not count.
     #[test]
     fn the_oldest_sets_the_deadline() {
         check(116, &[100, 115], Decision::WaitUntil(120 * MS));
@@ -551,38 +517,31 @@ mod ex_07_4_wait_window {
     }
 }
 
-/// 07.8 Sooner together? The plan's steps, times the step's price as the question gives it.
+/// 07.8 Sooner together? The plan's steps, times the time of a step in the question.
 mod ex_07_8_sooner_together {
-    use super::{exercise, expect, question};
     use static_batching::plan::{StepRequest, static_plan};
 
     #[test]
     fn the_short_one_is_handed_back_with_the_longest() {
-        let text = exercise("07.8")["question"].as_str().unwrap().to_owned();
-        assert!(text.contains("one asks for 2 tokens, seven for 16"));
-        assert!(text.contains("takes 1.3 times as long"));
-        let request = |new_tokens| StepRequest {
+        super::question_has(
+            "07.8",
+            &["one asks for 2 tokens, seven for 16", "takes 1.3 times as long"],
+        );
+        let requests = [2, 16, 16, 16, 16, 16, 16, 16].map(|new_tokens| StepRequest {
             arrives: 0,
             prompt_tokens: 4,
             new_tokens,
-        };
-        let mut requests = vec![request(16); 8];
-        requests[0] = request(2);
-        let plan = static_plan(&requests, 8);
-        let short = plan.outcomes[0];
-        let (options, answer) = question("07.8");
-        expect(
-            "the right option",
-            options[answer].clone(),
-            format!("after {:.1} single steps", short.returned as f64 * 1.3),
-        );
-        // The wrong ones: its own steps, and those shared out among eight.
-        assert!(options[1].contains(&format!("{:.1} single steps", short.finished as f64 * 1.3)));
-        assert!(options[0].contains(&format!("{:.1} single steps", 2.0 * 1.3 / 8.0)));
+        });
+        let short = static_plan(&requests, 8).outcomes[0];
+        let text = |steps: f64| format!("after {:.1} single steps", steps * 1.3);
+        let options = super::right_option("07.8", "the steps of the plan", &text(short.returned as f64));
+        // The wrong options: its own steps, and its own steps divided by eight.
+        assert!(options[1].contains(&text(short.finished as f64)));
+        assert!(options[0].contains(&text(short.finished as f64 / 8.0)));
     }
 }
 
-/// All functions together: what another program says for the same weights, row by row in one batch, and a stream that is served.
+/// All functions together: the tokens of `transformers`, row by row in one batch, and a stream that is served.
 mod whole {
     use generation::Model;
     use layout::pool::Pool;
@@ -594,7 +553,7 @@ mod whole {
     use std::time::Duration;
     use training::TokenId;
 
-    /// The tokens were computed by `transformers`, once and for all, each prompt by itself.
+    /// `transformers` computed the expected tokens, each prompt by itself.
     #[test]
     fn a_batch_continues_each_prompt_as_the_reference_does() {
         let golden = fixtures::golden("some-kv-tied-bf16");

@@ -1,15 +1,11 @@
 //! The experiment, told in steps.
 
-mod bench;
+mod alone;
 mod longest;
 mod opening;
-mod recall;
-mod rectangle;
-mod row_charts;
 mod rows;
 mod shares;
 mod steps;
-mod streams;
 mod wait;
 
 use generation::Model;
@@ -49,66 +45,64 @@ struct Scene {
     new_tokens: usize,
 }
 
-impl Scene {
-    /// The beginnings, as the lesson's functions take them.
-    fn prompts(&self) -> Vec<&[TokenId]> {
-        self.prompts.iter().map(Vec::as_slice).collect()
-    }
-}
-
 /// Tells the lesson.
 pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let mut story = Story::begin(INFO, args);
     let model = Model::open(&args.model)?;
     story.model(&model.name);
-    let prompts = beginnings(&model, args.prompt.as_deref())?;
     let mut scene = Scene {
+        prompts: beginnings(&model, args.prompt.as_deref())?,
         pool: Pool::new(args.threads()),
         state: BatchState::new(&model.config),
-        prompts,
         new_tokens: args.tokens.unwrap_or(NEW_TOKENS),
         model,
     };
 
     opening::eight(&mut story, &mut scene)?;
-    recall::recall(&mut story);
+    let why = "If you begin with this lesson, skip them with Enter.";
+    story.recall(why, &["recall-bound", "recall-cache"]);
     rows::steps(&mut story, &scene)?;
-    rectangle::rectangle(&mut story, &scene)?;
-    rectangle::alone(&mut story, &mut scene)?;
+    alone::rectangle(&mut story, &scene)?;
+    alone::alone(&mut story, &scene)?;
     shares::shares(&mut story, args.seed)?;
     shares::masked(&mut story, &scene)?;
-    // From here on the work of a request is to be known beforehand: no text ends by itself.
+    // From here on each request has a known number of tokens: no text ends by itself.
     scene.model.config.eos_token_ids.clear();
     wait::wait(&mut story, &mut scene)?;
     longest::one_batch(&mut story, &mut scene)?;
     longest::many(&mut story, args.seed)?;
     story.say(
-        "Eight rows ride for little more than the price of one, and then the batch holds them: nobody leaves before the longest is done, and nobody \
-         who waits takes an empty place. When may requests join and leave? That is lesson 08.",
+        "Eight rows take little more time than one. But the batch holds all its requests until the longest is done, and no waiting request may \
+         take an empty row. When may requests join and leave? That is lesson 08.",
     );
     story.finish()
 }
 
-/// The eight beginnings, the reader's own in the first place where there is one; made-up tokens for a model without a tokenizer.
+/// The eight beginnings, the reader's own in the first place if there is one; made-up tokens for a model without a tokenizer.
 fn beginnings(model: &Model, own: Option<&str>) -> anyhow::Result<Vec<Vec<TokenId>>> {
     let mut texts = BEGINNINGS;
-    if let Some(own) = own {
-        texts[0] = own;
-    }
+    texts[0] = own.unwrap_or(texts[0]);
     match model.tokenizer {
         Some(_) => texts.iter().map(|text| Ok(model.encode_prompt(text)?)).collect(),
-        None => Ok([12, 2, 8, 6, 3, 5, 7, 4]
-            .iter()
-            .enumerate()
-            .map(|(salt, len)| made_up_tokens(model, *len, salt))
-            .collect()),
+        None => Ok(made_up_prompts(model, [12, 2, 8, 6, 3, 5, 7, 4])),
     }
 }
 
-/// Tokens that mean nothing, spread over the vocabulary: for models without a tokenizer and for timing.
-fn made_up_tokens(model: &Model, len: usize, salt: usize) -> Vec<TokenId> {
-    let vocab_size = model.config.llama.vocab_size;
-    (0..len)
-        .map(|i| TokenId(((i * 7919 + salt * 6007 + 101) % vocab_size) as u32))
-        .collect()
+/// Prompts of these lengths from tokens without a meaning: for models without a tokenizer, and for timing.
+fn made_up_prompts(model: &Model, lengths: impl IntoIterator<Item = usize>) -> Vec<Vec<TokenId>> {
+    let lengths = lengths.into_iter().enumerate();
+    lengths.map(|(text, len)| model.made_up_tokens(text, len)).collect()
+}
+
+/// Borrows prompts, as the lesson's functions take them.
+fn slices(prompts: &[Vec<TokenId>]) -> Vec<&[TokenId]> {
+    prompts.iter().map(Vec::as_slice).collect()
+}
+
+/// The check of a race: each entry gives what the baseline gives.
+fn equal<T: PartialEq>(baseline: &T, other: &T) -> Result<(), String> {
+    match baseline == other {
+        true => Ok(()),
+        false => Err("the other rows of the batch changed a result".to_owned()),
+    }
 }

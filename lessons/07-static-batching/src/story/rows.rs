@@ -1,22 +1,21 @@
-//! Why eight rows cost little more than one: bytes, multiply-adds, and the clock.
+//! B1: why eight rows cost little more than one: bytes, multiply-adds, and the clock.
 
 use super::Scene;
-use super::bench::Bench;
-use super::row_charts::charts;
-use super::steps::{BATCHES, Steps, measure};
+use super::steps::{BATCHES, Bench, Steps};
 use generation::Model;
-use generation::roofline::Bound;
 use lab::alloc;
+use lab::chart::Chart;
 use lab::ledger::{self, Ledger};
 use lab::number;
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
-use lab::table::Table;
+use lab::race::Disturbance;
+use lab::story::{Claim, Story, Verdict};
+use lab::term::Tone;
 use layout::pool::Pool;
 
-/// A model that fits no cache of this class of machine.
+/// A model larger than the cache of this class of machine.
 const LARGE: &str = "random:135m";
 
-/// B1: one step over more and more rows, on the lesson's model and on one that fits no cache.
+/// One step over more and more rows, on the lesson's model and on a large one.
 pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Add rows to a step",
@@ -26,44 +25,53 @@ pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         LARGE => None,
         _ => Some(Model::open(LARGE)?),
     };
-    let large = other.as_ref().unwrap_or(&scene.model);
-    let measured = measure(story, large, &scene.pool)?;
-    let eight = measured.times(8);
-    let times = format!("about {eight:.1} times as long as one row");
-    let question = format!(
-        "{} has {} of weights. Eight rows in one step take …",
-        measured.name,
-        number::bytes(measured.work[0].weight_bytes)
-    );
-    let because = format!(
-        "The weights are read once for all rows, and that is most of the time. The multiply-adds are eight times as many; they were idle before. \
-         Measured: {eight:.2} times.",
-    );
-    story.predict(Prediction {
-        id: "eight-rows",
-        question: &question,
-        options: &[
-            Choice { text: "8 times as long as one row", answer_to_wrong: Some("Eight times the arithmetic; but for one row the arithmetic waits for the weights, and these are read once.") },
-            Choice { text: &times, answer_to_wrong: None },
-            Choice { text: "exactly as long as one row", answer_to_wrong: Some("The bytes of weights are exactly the same. Arithmetic, and each row's own cache and norms, do show a little.") },
+    let large = Steps::measure(story, other.as_ref().unwrap_or(&scene.model), &scene.pool)?;
+    let eight = large.times(8);
+    let weights = number::bytes(large.work[0].weight_bytes);
+    story.predict_with(
+        "eight-rows",
+        &[
+            ("model", &large.name),
+            ("weights", &weights),
+            ("about", &format!("{eight:.1}")),
+            ("times", &format!("{eight:.2}")),
         ],
-        answer: 1,
-        because: &because,
-    });
-    story.race_result(&measured.race);
-    table(story, &measured);
-    let times: Vec<f64> = BATCHES.map(|rows| measured.times(rows)).to_vec();
+    );
+    story.race_result(&large.race);
+    let header = [
+        "rows",
+        "multiply-adds",
+        "weights",
+        "waits for",
+        "limit ms",
+        "measured ms",
+        "times one",
+    ];
+    story.rows(
+        &header,
+        BATCHES.iter().enumerate().map(|(index, rows)| {
+            [
+                rows.to_string(),
+                format!("{} M", number::grouped(large.work[index].multiply_adds() / 1_000_000)),
+                weights.clone(),
+                large.waits_for(index).to_owned(),
+                format!("{:.2}", large.limit_ms(index)),
+                format!("{:.2}", large.ms(*rows)),
+                format!("{:.2}", large.times(*rows)),
+            ]
+        }),
+    );
     story.values("batches", BATCHES);
-    story.values("times_one_row", times);
-    let mut all = vec![measured];
+    story.values("times_one_row", BATCHES.map(|rows| large.times(rows)));
+    let mut all = vec![large];
     if other.is_some() {
-        let small = measure(story, &scene.model, &scene.pool)?;
+        let small = Steps::measure(story, &scene.model, &scene.pool)?;
         story.race_result(&small.race);
         story.say_as(
-            lab::term::Tone::Dim,
+            Tone::Dim,
             format!(
-                "{}: {} of weights, which a large cache may hold. By the limits arithmetic takes longer than reading from {} rows on here, and from {} rows \
-                 on with {}.",
+                "{}: {} of weights, which a large cache may hold. By the limits of this machine, arithmetic takes longer than reading from {} rows \
+                 on here, and from {} rows on with {}.",
                 small.name,
                 number::bytes(small.work[0].weight_bytes),
                 small.turn(),
@@ -78,36 +86,7 @@ pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     charts(story, &all)
 }
 
-fn table(story: &mut Story, steps: &Steps) {
-    let mut table = Table::new(&[
-        "rows",
-        "multiply-adds",
-        "weights",
-        "waits for",
-        "limit ms",
-        "measured ms",
-        "times one",
-    ]);
-    for (index, rows) in BATCHES.into_iter().enumerate() {
-        let work = &steps.work[index];
-        let waits_for = match steps.limits.shortest(work).1 {
-            Bound::Reading => "memory",
-            Bound::Arithmetic => "arithmetic",
-        };
-        table.row([
-            rows.to_string(),
-            format!("{} M", number::grouped(work.multiply_adds() / 1_000_000)),
-            number::bytes(work.weight_bytes),
-            waits_for.to_owned(),
-            format!("{:.2}", steps.limit_ms(index)),
-            format!("{:.2}", steps.ms(rows)),
-            format!("{:.2}", steps.times(rows)),
-        ]);
-    }
-    story.table(&table);
-}
-
-/// What two steps read, by the ledger.
+/// The bytes and multiply-adds of two steps, by the ledger.
 fn count(story: &mut Story, model: &Model, pool: &Pool) {
     let mut bench = Bench::new(model, pool, 8);
     let mut counted = |rows| {
@@ -117,13 +96,13 @@ fn count(story: &mut Story, model: &Model, pool: &Pool) {
     };
     let (one, eight) = (counted(1), counted(8));
     story.say(format!(
-        "Counted in two steps of {}: from one row to eight the multiply-adds grow {:.2} times, and the bytes that the products read {:.2} times, \
-         by the rows themselves.",
+        "Counted in two steps of {}: from one row to eight the multiply-adds grow {:.2} times. The bytes that the products read grow {:.2} times, \
+         because of the rows themselves.",
         model.name,
         eight.multiply_adds as f64 / one.multiply_adds as f64,
         eight.bytes_read as f64 / one.bytes_read as f64,
     ));
-    // Without the ledger, whose own map of names allocates.
+    // Without an open ledger: its map of names allocates.
     let batch = bench.batch(8);
     let before = alloc::snapshot();
     bench.step(&batch);
@@ -141,41 +120,76 @@ fn count(story: &mut Story, model: &Model, pool: &Pool) {
 }
 
 fn claim(story: &mut Story, all: &[Steps]) {
-    let large = &all[0];
+    let (large, most) = (&all[0], BATCHES[BATCHES.len() - 1]);
     let eight = large.times(8);
-    let waits_for_weights = large.limits.shortest(&large.work[0]).1 == Bound::Reading;
-    // Eight rows in less time than one would be a fault of the measurement, and no proof.
-    let little_more = (0.9..=1.6).contains(&eight);
-    let verdict = match (little_more, waits_for_weights) {
-        (true, true) => Verdict::Holds,
-        _ if eight <= 4.0 => Verdict::Partly,
-        _ => Verdict::NotHere,
-    };
-    let others: String = all[1..]
-        .iter()
-        .map(|steps| {
-            format!(
-                " On {}, whose weights lie nearer, it takes {:.1} times as long: {:.1} times the tokens.",
-                steps.name,
-                steps.times(8),
-                8.0 / steps.times(8)
-            )
-        })
-        .collect();
-    let most = BATCHES[BATCHES.len() - 1];
-    let note = format!(
-        "{}: a step over eight rows takes {eight:.2} times as long as lesson 06's step over one, so it gives {:.1} times the tokens a second; {most} rows \
-         take {:.1} times as long.{others}",
-        large.name,
-        8.0 / eight,
-        large.times(most),
-    );
-    story.claim(Claim {
+    let others = all[1..].iter().map(|steps| {
+        let times = steps.times(8);
+        let rate = 8.0 / times;
+        format!(
+            " On {}, which has fewer weights, it takes {times:.1} times as long: {rate:.1} times the tokens.",
+            steps.name
+        )
+    });
+    let claim = Claim {
         id: "B1",
         claimed: "Batching raises throughput because decode is bound by reading the weights: batch 8 costs little more than batch 1",
         value: eight,
         unit: "times one row, for a step over eight",
-        verdict,
-        note: &note,
-    });
+        verdict: Verdict::of(eight <= 1.6 && large.waits_for(0) == "memory", eight <= 4.0),
+        note: &format!(
+            "{}: a step over eight rows takes {eight:.2} times as long as lesson 06's step over one, so it gives {:.1} times the tokens a second; {most} \
+             rows take {:.1} times as long.{}",
+            large.name,
+            8.0 / eight,
+            large.times(most),
+            others.collect::<String>(),
+        ),
+    };
+    // Eight rows in less time than one are a fault of the measurement.
+    let sign = Disturbance::of_ratio("eight rows in times of one row", eight, 0.9..=f64::INFINITY);
+    story.claim_if_quiet(claim, [sign]);
+}
+
+/// Step time in times of lesson 06's step, and tokens a second.
+fn charts(story: &mut Story, all: &[Steps]) -> anyhow::Result<()> {
+    let chart = |id, title, y| {
+        Chart::lines(id, title)
+            .x_label("rows in the step (sequences in the batch)")
+            .y_label(y)
+            .log_x()
+            .log_y()
+    };
+    let mut times = chart(
+        "step-time",
+        "Rows are almost free, up to a point",
+        "times lesson 06's step of one row",
+    );
+    let mut rates = chart("tokens-per-second", "The rate of a batch", "tokens a second");
+    let rate = |rows: usize, ms: f64| 1e3 * rows as f64 / ms;
+    for steps in all {
+        let name = &steps.name;
+        times = times.series(name, steps.line(|rows, _| steps.times(rows)));
+        rates = rates
+            .series(name, steps.line(|rows, _| rate(rows, steps.ms(rows))))
+            .dashed(
+                &format!("{name}: limit by bytes and multiply-adds"),
+                steps.line(|rows, index| rate(rows, steps.limit_ms(index))),
+            )
+            .rule(&format!("{name}: lesson 06, one row"), rate(1, steps.alone()));
+    }
+    let large = &all[0];
+    times = times
+        .dashed(
+            &format!("{}: limit by bytes and multiply-adds", large.name),
+            large.line(|_, index| large.limit_ms(index) / large.alone()),
+        )
+        .dashed("each row in a step of its own", large.line(|rows, _| rows as f64))
+        .rule("lesson 06: one row", 1.0);
+    story.chart(&times)?;
+    story.chart(&rates)?;
+    story.say(
+        "A larger batch is not always better. From the row on where the limit turns from memory to arithmetic, each further row costs its full \
+         arithmetic: the rate stays the same, and every sequence in the batch gets its next token later.",
+    );
+    Ok(())
 }
