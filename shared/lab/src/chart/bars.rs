@@ -21,8 +21,8 @@ const NAME_LINE: f64 = 30.0;
 /// Draws a chart of bars.
 pub fn draw(chart: &Chart, bars: &Bars) -> anyhow::Result<String> {
     let axis = value_axis(chart, bars);
-    let above = chart.label_or_nothing("x");
-    let below = chart.label_or_nothing("y");
+    let above = &chart.axis_name("x");
+    let below = &chart.axis_name("y");
     let head = Head::new(chart, &legend(chart, bars), above, theme::WIDTH);
     let thickness = if bars_in_a_group(bars) > 1 { 32.0 } else { 40.0 };
     let groups = groups(chart, bars, thickness);

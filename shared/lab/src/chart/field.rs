@@ -14,7 +14,7 @@ const SHADES: f64 = 10.0;
 
 /// Draws a field.
 pub fn draw(chart: &Chart, field: &Field) -> anyhow::Result<String> {
-    let above = chart.label_or_nothing("y");
+    let above = &chart.axis_name("y");
     let y_axis = Axis::fixed(field.y_range.0, field.y_range.1, false);
     let x_axis = Axis::fixed(field.x_range.0, field.x_range.1, false);
     let texts: Vec<String> = field
@@ -36,7 +36,7 @@ pub fn draw(chart: &Chart, field: &Field) -> anyhow::Result<String> {
         right: left + width,
         bottom: top + HEIGHT,
     };
-    let x_name = chart.label_or_nothing("x");
+    let x_name = &chart.axis_name("x");
     sheet::svg(chart, head, frame.bottom + sheet::room_below(frame, x_name), |sheet| {
         let plot = sheet.plot(frame, x_axis.clone(), y_axis.clone(), Grid::Y)?;
         cells(sheet, frame, field)?;

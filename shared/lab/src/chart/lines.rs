@@ -21,7 +21,7 @@ pub fn draw(chart: &Chart, lines: &Lines) -> anyhow::Result<String> {
     let keys = lines.series.iter().map(|series| &series.key);
     let keys = keys.chain(lines.rules.iter().map(|rule| &rule.0));
     let texts: Vec<String> = keys.map(|key| chart.text(key).to_string()).collect();
-    let head = Head::new(chart, &[], chart.label_or_nothing("y"), theme::WIDTH);
+    let head = Head::new(chart, &[], &chart.axis_name("y"), theme::WIDTH);
     let top = head.bottom + 8.0;
     let frame = Frame {
         left: theme::MARGIN + y_axis.widest_tick() + 20.0,
@@ -29,7 +29,7 @@ pub fn draw(chart: &Chart, lines: &Lines) -> anyhow::Result<String> {
         right: theme::WIDTH - theme::MARGIN - names::name_column(&texts),
         bottom: top + HEIGHT.max(names::names_height(&texts)),
     };
-    let x_name = chart.label_or_nothing("x");
+    let x_name = &chart.axis_name("x");
     let bottom = frame.bottom + sheet::room_below(frame, x_name);
     sheet::svg(chart, head, bottom, |sheet| {
         let is_double_log = chart.log_x && chart.log_y;

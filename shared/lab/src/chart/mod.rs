@@ -122,9 +122,15 @@ impl Chart {
         self.labels.get(key).map_or(key, String::as_str)
     }
 
-    /// The text of a key; nothing if there is none.
-    fn label_or_nothing(&self, key: &str) -> &str {
-        self.labels.get(key).map_or("", String::as_str)
+    /// The name of an axis; it says where the axis is logarithmic.
+    fn axis_name(&self, key: &str) -> String {
+        let name = self.labels.get(key).map_or("", String::as_str);
+        let is_log = if key == "x" { self.log_x } else { self.log_y };
+        match name {
+            _ if !is_log || name.contains("logarithm") => name.to_string(),
+            "" => "log scale".to_string(),
+            _ => format!("{name}; log scale"),
+        }
     }
 
     /// The chart as an SVG document: the same bytes for the same data, on every machine.
