@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use crate::page::{self, Page};
 use crate::problems::Problems;
+use crate::workbook::normal;
 
 /// Checks all pages below `out`; gives their number and that of the links.
 pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
     let out = &normal(out);
     let mut files = Vec::new();
     walk(out, &mut files);
+    let of_kind = |kind: &'static str| {
+        let is_kind = move |file: &&PathBuf| file.extension().is_some_and(|found| found == kind);
+        files.iter().filter(is_kind)
+    };
     let mut pages: BTreeMap<PathBuf, Page> = BTreeMap::new();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|ext| ext == "html"))
-    {
+    for file in of_kind("html") {
         match std::fs::read_to_string(file) {
-            Ok(text) => {
-                pages.insert(file.clone(), page::read(&text));
-            }
+            Ok(text) => drop(pages.insert(file.clone(), page::read(&text))),
             Err(error) => problems.add(format!("{}: {error}", file.display())),
         }
     }
@@ -33,12 +33,8 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
         if repeats(file) && !problems.is_empty() {
             continue;
         }
-        let shown = file
-            .strip_prefix(out)
-            .unwrap_or(file)
-            .display()
-            .to_string()
-            .replace('\\', "/");
+        let shown = file.strip_prefix(out).unwrap_or(file).display().to_string();
+        let shown = shown.replace('\\', "/");
         for id in &page.twice {
             problems.add(format!("{shown}: the id {id:?} is there twice"));
         }
@@ -57,16 +53,10 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
             follow(file, target, &pages, out, &shown, problems);
         }
     }
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|ext| ext == "css"))
-    {
+    for file in of_kind("css") {
         let text = std::fs::read_to_string(file).unwrap_or_default();
-        if text.contains("url(http")
-            || text.contains("url(\"http")
-            || text.contains("url('http")
-            || text.contains("@import")
-        {
+        let loads = ["url(http", "url(\"http", "url('http", "@import"];
+        if loads.iter().any(|word| text.contains(word)) {
             problems.add(format!("{}: a style would load something from outside", file.display()));
         }
     }
@@ -101,17 +91,13 @@ fn follow(file: &Path, target: &str, pages: &BTreeMap<PathBuf, Page>, out: &Path
         ));
         return;
     }
-    let to = if path.is_empty() {
-        file.to_owned()
-    } else {
-        normal(&file.parent().unwrap_or(out).join(decoded(path)))
+    let to = match path {
+        "" => file.to_owned(),
+        path => normal(&file.parent().unwrap_or(out).join(decoded(path))),
     };
     if !to.is_file() {
-        let hint = if path.ends_with(".html") || path.ends_with(".md") {
-            "; is it in SUMMARY.md?"
-        } else {
-            ""
-        };
+        let is_page = path.ends_with(".html") || path.ends_with(".md");
+        let hint = if is_page { "; is it in SUMMARY.md?" } else { "" };
         problems.add(format!("{shown}: {target:?} leads nowhere{hint}"));
     } else if !fragment.is_empty() && !pages.get(&to).is_some_and(|page| page.ids.contains(&decoded(fragment))) {
         problems.add(format!(
@@ -120,27 +106,13 @@ fn follow(file: &Path, target: &str, pages: &BTreeMap<PathBuf, Page>, out: &Path
     }
 }
 
-fn normal(path: &Path) -> PathBuf {
-    let mut parts = PathBuf::new();
-    for part in path.components() {
-        if part == std::path::Component::ParentDir {
-            parts.pop();
-        } else {
-            parts.push(part);
-        }
-    }
-    parts
-}
-
 /// `%E4%BD%A0` as 你.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        let value = hex
-            .filter(|_| byte == b'%')
-            .and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let hex = after.get(..2).filter(|_| byte == b'%');
+        let value = hex.and_then(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
         bytes.push(value.unwrap_or(byte));
         rest = if value.is_some() { &after[2..] } else { after };
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::html::{escape, sentence};
+use crate::html::{TABLE_END, escape, row, sentence, table_head};
 use crate::workbook::{Lesson, Workbook};
 
 #[derive(Deserialize)]
@@ -40,25 +40,26 @@ struct Measured {
 pub fn of_lesson(book: &Workbook, number: &str) -> Result<String, String> {
     let lesson = book.lesson(number)?;
     let document = read(book, lesson)?;
-    let rows: Result<String, String> = document.claims.iter().map(|claim| row(claim, None)).collect();
-    Ok(format!(
-        "{}{}</tbody></table></div>\n\n{}\n",
-        head(false),
-        rows?,
-        measured_on(&document)
-    ))
+    let mut out = table_head("claims", &["claim", "measured", "verdict"]);
+    for claim in &document.claims {
+        let [what, measured, verdict] = cells(claim)?;
+        out += &row(&[what, measured, verdict]);
+    }
+    Ok(format!("{out}{TABLE_END}\n{}\n", measured_on(&document)))
 }
 
 /// The claims of all lessons that have a chapter. Each links to it.
 pub fn all(book: &Workbook, to_root: &str) -> Result<String, String> {
-    let (mut out, mut places, mut counts) = (head(true), Vec::new(), [0usize; 4]);
+    let mut out = table_head("claims", &["claim", "lesson", "measured", "verdict"]);
+    let (mut places, mut counts) = (Vec::new(), [0; VERDICTS.len()]);
     let has_chapter = |lesson: &&Lesson| (book.root.join(format!("book/src/{}.md", lesson.folder))).exists();
     for lesson in book.lessons.values().filter(has_chapter) {
         let document = read(book, lesson)?;
+        let link = format!("<a href=\"{to_root}{}.md\">{}</a>", lesson.folder, lesson.number);
         for claim in &document.claims {
-            let link = format!("{to_root}{}.md", lesson.folder);
-            out += &row(claim, Some((&lesson.number, &link)))?;
-            counts[VERDICTS.iter().position(|(key, _)| *key == claim.verdict).unwrap_or(3)] += 1;
+            let [what, measured, verdict] = cells(claim)?;
+            out += &row(&[what, link.clone(), measured, verdict]);
+            counts[index(claim)?] += 1;
         }
         let place = measured_on(&document);
         if !places.contains(&place) {
@@ -70,11 +71,8 @@ pub fn all(book: &Workbook, to_root: &str) -> Result<String, String> {
         .zip(counts)
         .map(|((_, word), count)| format!("{word} {count}"));
     let sums = sums.collect::<Vec<_>>().join(", ");
-    Ok(format!(
-        "{out}</tbody></table></div>\n\n{} claims: {sums}.\n\n{}\n",
-        counts.iter().sum::<usize>(),
-        places.join("\n\n")
-    ))
+    let (total, places) = (counts.iter().sum::<usize>(), places.join("\n\n"));
+    Ok(format!("{out}{TABLE_END}\n{total} claims: {sums}.\n\n{places}\n"))
 }
 
 const VERDICTS: [(&str, &str); 4] = [
@@ -84,37 +82,32 @@ const VERDICTS: [(&str, &str); 4] = [
     ("not_measured", "not measured"),
 ];
 
-fn head(with_lesson: bool) -> String {
-    let lesson = if with_lesson { "<th>lesson</th>" } else { "" };
-    format!(
-        "<div class=\"table-wrapper\"><table class=\"claims\"><thead><tr><th>claim</th>{lesson}<th>measured</th><th>verdict</th></tr></thead><tbody>"
-    )
+fn index(claim: &Claim) -> Result<usize, String> {
+    let found = VERDICTS.iter().position(|(key, _)| *key == claim.verdict);
+    found.ok_or_else(|| format!("claim {} has the unknown verdict {:?}", claim.id, claim.verdict))
 }
 
-fn row(claim: &Claim, lesson: Option<(&str, &str)>) -> Result<String, String> {
-    let found = VERDICTS.iter().find(|(key, _)| *key == claim.verdict);
-    let (key, word) = found.ok_or_else(|| format!("claim {} has the unknown verdict {:?}", claim.id, claim.verdict))?;
-    let note = if claim.note.is_empty() {
-        String::new()
-    } else {
-        format!("<small>{}</small>", sentence(&claim.note))
+/// The claim, what was measured, and the verdict.
+fn cells(claim: &Claim) -> Result<[String; 3], String> {
+    let (key, word) = VERDICTS[index(claim)?];
+    let note = match claim.note.as_str() {
+        "" => String::new(),
+        note => format!("<small>{}</small>", sentence(note)),
     };
-    let lesson = lesson.map_or(String::new(), |(number, link)| {
-        format!("<td><a href=\"{link}\">{number}</a></td>")
-    });
-    Ok(format!(
-        "<tr><td><strong>{}</strong> {}{note}</td>{lesson}<td>{}</td><td><span class=\"verdict verdict-{key}\">{word}</span></td></tr>",
-        escape(&claim.id),
-        sentence(&claim.claimed),
+    Ok([
+        format!(
+            "<strong>{}</strong> {}{note}",
+            escape(&claim.id),
+            sentence(&claim.claimed)
+        ),
         escape(&figure(&claim.measured)),
-    ))
+        format!("<span class=\"verdict verdict-{key}\">{word}</span>"),
+    ])
 }
 
 fn measured_on(document: &Document) -> String {
-    let model = document
-        .model
-        .as_ref()
-        .map_or(String::new(), |model| format!(", model {}", escape(model)));
+    let model = document.model.as_ref();
+    let model = model.map_or(String::new(), |model| format!(", model {}", escape(model)));
     let machine = &document.machine;
     format!(
         "<p><small>Measured on {}, {} cores, {}, revision <code>{}</code>{model}.</small></p>",

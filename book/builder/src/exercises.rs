@@ -1,40 +1,36 @@
 //! `{{#exercises}}`, `{{#exercise}}` and `{{#key}}`.
 
-use crate::html::{escape, sentence};
+use crate::html::{TABLE_END, code, row, sentence, table_head};
 use crate::source;
 use crate::workbook::{Exercise, Workbook};
 
 /// The table of a lesson's exercises and how they are checked.
 pub fn table(book: &Workbook, number: &str) -> Result<String, String> {
+    const NAMES: [&str; 6] = ["no.", "exercise", "kind", "minutes", "difficulty", "command"];
     let lesson = book.lesson(number)?;
     if lesson.course.exercises.is_empty() {
         return Err(format!("lessons/{}/course.toml has no exercises", lesson.folder));
     }
-    let mut out = "<div class=\"table-wrapper\"><table class=\"exercises\"><thead><tr><th>no.</th><th>exercise</th><th>kind</th><th>minutes</th><th>difficulty</th><th>command</th></tr></thead><tbody>"
-        .to_owned();
+    let mut out = table_head("exercises", &NAMES);
     for exercise in &lesson.course.exercises {
         let place = match exercise.kind.as_str() {
             "predict" => String::new(),
-            _ => format!(
-                "<br><code>{}</code> <code>{}</code>",
-                escape(&lesson.file_of(&book.root, exercise)?),
-                escape(exercise.function_name())
-            ),
+            _ => {
+                let file = lesson.file_of(&book.root, exercise)?;
+                format!("<br>{} {}", code(&file), code(exercise.function_name()))
+            }
         };
         let extra = if exercise.core { "" } else { " <small>(extra)</small>" };
-        out += &format!(
-            "<tr><td><a href=\"#{}\">{}</a></td><td>{}{extra}{place}</td><td>{}</td><td>{}</td><td>{}</td><td><code>cargo course check {}</code></td></tr>",
-            exercise.fragment(),
-            exercise.id,
-            sentence(&exercise.title),
-            exercise.kind,
-            exercise.minutes,
-            exercise.difficulty,
-            exercise.id,
-        );
+        out += &row(&[
+            format!("<a href=\"#{}\">{}</a>", exercise.fragment(), exercise.id),
+            format!("{}{extra}{place}", sentence(&exercise.title)),
+            exercise.kind.clone(),
+            exercise.minutes.to_string(),
+            exercise.difficulty.to_string(),
+            code(&format!("cargo course check {}", exercise.id)),
+        ]);
     }
-    out += "</tbody></table></div>\n";
-    Ok(out)
+    Ok(out + TABLE_END)
 }
 
 /// The heading of one exercise, with its anchor, and the line of facts.
@@ -47,38 +43,34 @@ pub fn heading(book: &Workbook, id: &str) -> Result<String, String> {
         "predict" => "predict",
         other => return Err(format!("exercise {id} is of the unknown kind {other:?}")),
     };
-    let level = match exercise.difficulty {
-        1 => "difficulty 1 of 3",
-        2 => "difficulty 2 of 3",
-        3 => "difficulty 3 of 3",
-        other => {
-            return Err(format!("exercise {id} has difficulty {other}; there are 1, 2 and 3"));
-        }
-    };
-    let extra = if exercise.core { "" } else { "<span>extra</span>" };
-    let mut facts = format!(
-        "<span>{word}</span><span>{} minutes</span><span>{level}</span>{extra}",
-        exercise.minutes
-    );
+    let level = exercise.difficulty;
+    if !(1..=3).contains(&level) {
+        return Err(format!("exercise {id} has difficulty {level}; there are 1, 2 and 3"));
+    }
+    let named = |name: &str, value: &str| format!("<span class=\"word\">{name}</span> {}", code(value));
+    let mut facts = vec![
+        word.to_owned(),
+        format!("{} minutes", exercise.minutes),
+        format!("difficulty {level} of 3"),
+    ];
+    if !exercise.core {
+        facts.push("extra".to_owned());
+    }
     if exercise.kind != "predict" {
-        facts += &format!(
-            "<span><span class=\"word\">file</span> <code>work/lesson{}/{}</code></span><span><span class=\"word\">function</span> <code>{}</code></span>",
-            lesson.number,
-            escape(&lesson.file_of(&book.root, exercise)?),
-            escape(exercise.function_name())
-        );
+        let file = lesson.file_of(&book.root, exercise)?;
+        facts.push(named("file", &format!("work/lesson{}/{file}", lesson.number)));
+        facts.push(named("function", exercise.function_name()));
     }
-    facts += &format!("<span><span class=\"word\">check</span> <code>cargo course check {id}</code></span>");
-    let mut out = format!(
-        "### {} · {} {{#{}}}\n\n<div class=\"exercise-facts\">{facts}</div>\n\n",
-        exercise.id,
-        sentence(&exercise.title),
-        exercise.fragment()
-    );
-    if exercise.kind == "predict" {
-        out += &question(exercise)?;
-    }
-    Ok(out)
+    facts.push(named("check", &format!("cargo course check {id}")));
+    let facts: String = facts.iter().map(|fact| format!("<span>{fact}</span>")).collect();
+    let (title, fragment) = (sentence(&exercise.title), exercise.fragment());
+    let question = match exercise.kind.as_str() {
+        "predict" => question(exercise)?,
+        _ => String::new(),
+    };
+    Ok(format!(
+        "### {id} · {title} {{#{fragment}}}\n\n<div class=\"exercise-facts\">{facts}</div>\n\n{question}"
+    ))
 }
 
 fn question(exercise: &Exercise) -> Result<String, String> {
@@ -89,14 +81,15 @@ fn question(exercise: &Exercise) -> Result<String, String> {
             exercise.id
         ));
     }
-    let mut out = format!(
-        "<p>{}</p>\n<ol class=\"options\" type=\"a\">",
-        sentence(&exercise.question)
-    );
-    for option in &exercise.options {
-        out += &format!("<li>{}</li>", sentence(option));
-    }
-    Ok(out + "</ol>\n\n")
+    let options = exercise
+        .options
+        .iter()
+        .map(|option| format!("<li>{}</li>", sentence(option)));
+    let options: String = options.collect();
+    let question = sentence(&exercise.question);
+    Ok(format!(
+        "<p>{question}</p>\n<ol class=\"options\" type=\"a\">{options}</ol>\n\n"
+    ))
 }
 
 /// The folded answer.
@@ -108,26 +101,20 @@ pub fn key(book: &Workbook, id: &str) -> Result<String, String> {
     let file = lesson.file_of(&book.root, exercise)?;
     let path = book.root.join("lessons").join(&lesson.folder).join(&file);
     let shown = format!("lessons/{}/{file}", lesson.folder);
-    let place = format!(
-        "<code>{}</code> in <code>{}</code>",
-        escape(exercise.function_name()),
-        escape(&shown)
-    );
-    let (lead, language, code) = match source::mended(&path, &shown, &exercise.anchor())? {
-        Some(both) => (
-            format!("What ships in {place} (<code>-</code>), and what is right (<code>+</code>):"),
-            "diff",
-            both,
-        ),
-        None => (
-            format!("The body of {place}:"),
-            "rust",
-            source::body(&path, &shown, &exercise.anchor())?,
-        ),
+    let place = format!("{} in {}", code(exercise.function_name()), code(&shown));
+    let (lead, language, body) = match source::mended(&path, &shown, &exercise.anchor())? {
+        Some(both) => {
+            let lead = format!("What ships in {place} (<code>-</code>), and what is right (<code>+</code>):");
+            (lead, "diff", both)
+        }
+        None => {
+            let body = source::body(&path, &shown, &exercise.anchor())?;
+            (format!("The body of {place}:"), "rust", body)
+        }
     };
+    let title = sentence(&exercise.title);
     Ok(format!(
-        "<details class=\"key\"><summary>Answer to {id}: {}</summary>\n\n{lead}\n\n```{language}\n{code}\n```\n\n</details>\n",
-        sentence(&exercise.title),
+        "<details class=\"key\"><summary>Answer to {id}: {title}</summary>\n\n{lead}\n\n```{language}\n{body}\n```\n\n</details>\n"
     ))
 }
 
@@ -141,19 +128,12 @@ fn predict_key(exercise: &Exercise) -> Result<String, String> {
         sentence(&exercise.options[exercise.answer]),
         sentence(&exercise.because)
     );
-    let wrong = exercise
-        .answers
-        .iter()
-        .enumerate()
-        .filter(|(i, text)| *i != exercise.answer && !text.is_empty());
-    for (i, text) in wrong {
-        let option = exercise.options.get(i).map_or("", String::as_str);
-        out += &format!(
-            "<p>{}, <em>{}</em>: {}</p>",
-            letter(i),
-            sentence(option),
-            sentence(text)
-        );
+    for (i, text) in exercise.answers.iter().enumerate() {
+        if i != exercise.answer && !text.is_empty() {
+            let option = exercise.options.get(i).map_or("", String::as_str);
+            let (letter, option, text) = (letter(i), sentence(option), sentence(text));
+            out += &format!("<p>{letter}, <em>{option}</em>: {text}</p>");
+        }
     }
     Ok(out + "</details>\n")
 }

@@ -28,14 +28,13 @@ pub fn trace(book: &Workbook, name: &str) -> Result<(Trace, String), String> {
     let trace: Trace = serde_json::from_str(&text)
         .map_err(|error| format!("{shown}: {error}; book/README.md says what a trace has"))?;
     if trace.schema != 1 || trace.figure != name || trace.steps.is_empty() {
-        return Err(format!(
-            "{shown}: expected schema 1, figure {name:?} and at least one step"
-        ));
+        let expected = format!("expected schema 1, figure {name:?} and at least one step");
+        return Err(format!("{shown}: {expected}"));
     }
     if text.len() > 400_000 {
+        let size = text.len();
         return Err(format!(
-            "{shown}: {} bytes; a page that loads should stay small: at most 400 000",
-            text.len()
+            "{shown}: {size} bytes; a page that loads should stay small: at most 400 000"
         ));
     }
     Ok((trace, text))
@@ -45,12 +44,8 @@ pub fn trace(book: &Workbook, name: &str) -> Result<(Trace, String), String> {
 pub fn figure(book: &Workbook, name: &str, title: &str, to_root: &str) -> Result<String, String> {
     let (trace, _) = trace(book, name)?;
     book.text(&format!("book/figures/{name}.js"))?;
-    let sentences: String = trace
-        .steps
-        .iter()
-        .filter_map(|step| step.text.as_deref())
-        .map(|text| format!("<li>{}</li>", escape(text)))
-        .collect();
+    let texts = trace.steps.iter().filter_map(|step| step.text.as_deref());
+    let sentences: String = texts.map(|text| format!("<li>{}</li>", escape(text))).collect();
     let source = escape(&trace.source);
     let recorded = match sentences.is_empty() {
         true => format!(

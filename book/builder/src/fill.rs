@@ -8,20 +8,21 @@
 //!
 //! `\{{#name}}` stays as text. Everything else is an error with the page and the line.
 
-use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use mdbook_driver::book::{Book, BookItem, Chapter};
 use mdbook_driver::errors::Result as BookResult;
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 
+use crate::maths;
+use crate::placeholder::{self, Page};
 use crate::problems::Problems;
 use crate::workbook::Workbook;
-use crate::{maths, placeholder};
 
 /// The one preprocessor of this book.
 pub struct Filler {
-    /// What it tells about.
-    pub workbook: Workbook,
+    /// The lessons that the pages tell about.
+    pub workbook: Arc<Workbook>,
     /// Where problems go.
     pub problems: Problems,
 }
@@ -46,49 +47,10 @@ impl Filler {
         let Some(path) = chapter.source_path.clone() else {
             return;
         };
-        let page = Page {
-            workbook: &self.workbook,
-            path,
-        };
+        let workbook = &self.workbook;
+        let page = Page { workbook, path };
         let filled = expand(&chapter.content, &page, &self.problems);
         chapter.content = maths::render(&filled, &page.shown(), &self.problems);
-    }
-}
-
-/// The page that is being filled.
-pub struct Page<'a> {
-    /// The workbook.
-    pub workbook: &'a Workbook,
-    /// Its path below `book/src`.
-    pub path: PathBuf,
-}
-
-impl Page<'_> {
-    /// As a reader would type it.
-    pub fn shown(&self) -> String {
-        format!("book/src/{}", self.path.display()).replace('\\', "/")
-    }
-
-    /// `../` as often as the page is deep: from the page to the root of the built book.
-    pub fn to_root(&self) -> String {
-        "../".repeat(self.path.components().count().saturating_sub(1))
-    }
-
-    /// A file named from the page's folder, and the name that it has from the workbook's root.
-    pub fn file(&self, name: &str) -> (PathBuf, String) {
-        let mut parts: Vec<Component> = Vec::new();
-        let from = Path::new("book/src").join(&self.path);
-        let joined = from.parent().unwrap_or(Path::new("")).join(name);
-        for part in joined.components() {
-            if part == Component::ParentDir && matches!(parts.last(), Some(Component::Normal(_))) {
-                parts.pop();
-            } else {
-                parts.push(part);
-            }
-        }
-        let inside: PathBuf = parts.iter().collect();
-        let shown = inside.display().to_string().replace('\\', "/");
-        (self.workbook.root.join(inside), shown)
     }
 }
 
@@ -154,12 +116,12 @@ mod tests {
     fn filled(text: &str) -> (String, Vec<String>) {
         let problems = Problems::default();
         let workbook = Workbook {
-            root: PathBuf::from("/nowhere"),
+            root: std::path::PathBuf::from("/nowhere"),
             lessons: Default::default(),
         };
         let page = Page {
             workbook: &workbook,
-            path: PathBuf::from("teaching/x.md"),
+            path: std::path::PathBuf::from("teaching/x.md"),
         };
         (expand(text, &page, &problems), problems.list())
     }

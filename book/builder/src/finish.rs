@@ -10,25 +10,22 @@ use crate::workbook::Workbook;
 /// Writes `figures/NAME.js` and `figures/NAME.trace.js` for every figure. The trace becomes a script, because a page that
 /// is opened from a folder may not read a JSON file.
 pub fn figures(book: &Workbook, out: &Path, problems: &Problems) {
-    let folder = out.join("figures");
     for name in names(&book.root.join("book/figures")) {
         let written = figures::trace(book, &name).and_then(|(_, text)| {
             let trace = format!("window.figures.trace(\"{name}\", {});\n", text.trim());
-            let copy = || -> std::io::Result<()> {
-                std::fs::create_dir_all(&folder)?;
-                std::fs::write(folder.join(format!("{name}.trace.js")), trace)?;
-                std::fs::copy(
-                    book.root.join(format!("book/figures/{name}.js")),
-                    folder.join(format!("{name}.js")),
-                )?;
-                Ok(())
-            };
-            copy().map_err(|error| format!("book/figures/{name}.js: {error}"))
+            copy(book, &name, &trace, &out.join("figures")).map_err(|error| format!("book/figures/{name}.js: {error}"))
         });
         if let Err(said) = written {
             problems.add(said);
         }
     }
+}
+
+fn copy(book: &Workbook, name: &str, trace: &str, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join(format!("{name}.trace.js")), trace)?;
+    let script = book.root.join(format!("book/figures/{name}.js"));
+    std::fs::copy(script, folder.join(format!("{name}.js"))).map(drop)
 }
 
 /// Copies the font of the formulas beside the style that names it, with its licence.
@@ -44,9 +41,8 @@ pub fn font(book: &Workbook, out: &Path, problems: &Problems) {
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = files
-        .filter_map(|file| file.strip_suffix(".json").map(str::to_owned))
-        .collect();
+    let names = files.filter_map(|file| file.strip_suffix(".json").map(str::to_owned));
+    let mut names: Vec<String> = names.collect();
     names.sort();
     names
 }
@@ -54,18 +50,32 @@ fn names(folder: &Path) -> Vec<String> {
 /// Themes of mdBook that this book does not offer.
 const DROPPED: [&str; 3] = ["rust", "coal", "ayu"];
 
-/// A page with the themes Auto, Light and Dark only; `None` when the menu is not where it was in mdBook 0.5.4.
-pub fn themes(page: &str) -> Option<String> {
-    let dropped = |line: &str| {
-        DROPPED
-            .iter()
-            .any(|name| line.contains(&format!("id=\"mdbook-theme-{name}\"")))
-    };
-    let kept: Vec<&str> = page.lines().filter(|line| !dropped(line)).collect();
-    let found = page.lines().count() - kept.len();
+/// Leaves the themes Auto, Light and Dark in every page below `folder`.
+pub fn themes(folder: &Path, problems: &Problems) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        // toc.html is the bare table of contents, for readers without scripts.
+        let is_page = path.extension().is_some_and(|ext| ext == "html") && !path.ends_with("toc.html");
+        if path.is_dir() {
+            themes(&path, problems)?;
+        } else if is_page {
+            match three_themes(&std::fs::read_to_string(&path)?) {
+                Some(text) => std::fs::write(&path, text)?,
+                None => problems.add(format!("{}: the menu of themes is not where it was", path.display())),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `None` when the menu is not where it was in mdBook 0.5.4.
+fn three_themes(page: &str) -> Option<String> {
+    let buttons = DROPPED.map(|name| format!("id=\"mdbook-theme-{name}\""));
+    let is_dropped = |line: &&str| buttons.iter().any(|button| line.contains(button));
+    let (dropped, kept): (Vec<&str>, Vec<&str>) = page.lines().partition(is_dropped);
     let kept = kept.join("\n") + "\n";
     let renamed = kept.replace("id=\"mdbook-theme-navy\">Navy<", "id=\"mdbook-theme-navy\">Dark<");
-    (found == DROPPED.len() && renamed != kept).then_some(renamed)
+    (dropped.len() == DROPPED.len() && renamed != kept).then_some(renamed)
 }
 
 #[cfg(test)]
@@ -75,18 +85,10 @@ mod tests {
     #[test]
     fn two_themes_and_auto_are_left() {
         let button = |id: &str, name: &str| format!("<li><button id=\"mdbook-theme-{id}\">{name}</button></li>\n");
-        let menu: String = [
-            ("default_theme", "Auto"),
-            ("light", "Light"),
-            ("rust", "Rust"),
-            ("coal", "Coal"),
-            ("navy", "Navy"),
-            ("ayu", "Ayu"),
-        ]
-        .map(|(id, name)| button(id, name))
-        .concat();
-        let expected = button("default_theme", "Auto") + &button("light", "Light") + &button("navy", "Dark");
-        assert_eq!(themes(&menu), Some(expected));
-        assert_eq!(themes("<p>no menu</p>\n"), None);
+        let names = ["Light", "Rust", "Coal", "Navy", "Ayu"];
+        let menu: String = names.map(|name| button(&name.to_lowercase(), name)).concat();
+        let expected = button("light", "Light") + &button("navy", "Dark");
+        assert_eq!(three_themes(&menu), Some(expected));
+        assert_eq!(three_themes("<p>no menu</p>\n"), None);
     }
 }

@@ -20,16 +20,31 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// Text as code.
+pub fn code(text: &str) -> String {
+    format!("<code>{}</code>", escape(text))
+}
+
+/// The beginning of a table, up to its first row. It scrolls in its own frame on a narrow screen.
+pub fn table_head(class: &str, names: &[&str]) -> String {
+    let names: String = names.iter().map(|name| format!("<th>{name}</th>")).collect();
+    format!("<div class=\"table-wrapper\"><table class=\"{class}\"><thead><tr>{names}</tr></thead><tbody>")
+}
+
+/// A row of a table, from the HTML of its cells.
+pub fn row(cells: &[String]) -> String {
+    let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
+    format!("<tr>{cells}</tr>")
+}
+
+/// The end of a table.
+pub const TABLE_END: &str = "</tbody></table></div>\n";
+
 /// Escaped text in which `` `code` `` becomes an element: for sentences that come from TOML and JSON.
 pub fn sentence(text: &str) -> String {
     let mut out = String::new();
     for (i, part) in text.split('`').enumerate() {
-        let part = escape(part);
-        if i % 2 == 1 {
-            out += &format!("<code>{part}</code>");
-        } else {
-            out += &part;
-        }
+        out += &if i % 2 == 1 { code(part) } else { escape(part) };
     }
     out
 }

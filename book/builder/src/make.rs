@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mdbook_driver::MDBook;
 use mdbook_driver::book::BookItem;
@@ -41,23 +42,22 @@ pub fn book(root: &Path, out: &Path) -> Result<Made, Vec<String>> {
 
 fn build(root: &Path, out: &Path, problems: &Problems) -> anyhow::Result<()> {
     let folder = root.join("book");
-    let workbook = Workbook::read(root, problems);
+    let workbook = Arc::new(Workbook::read(root, problems));
     let mut config = Config::from_disk(folder.join("book.toml"))?;
     config.build.build_dir = out.to_owned();
     let mut book = MDBook::load_with_config(&folder, config)?;
     every_page_is_listed(&book, &folder.join("src"), problems);
     book.with_preprocessor(Filler {
-        workbook,
+        workbook: workbook.clone(),
         problems: problems.clone(),
     });
     book.build()?;
-    let workbook = Workbook::read(root, problems);
     finish::figures(&workbook, out, problems);
     finish::font(&workbook, out, problems);
-    cut_themes(out, problems)
+    finish::themes(out, problems)
 }
 
-/// A page that SUMMARY.md does not list is not built: somebody forgot it.
+/// A page that SUMMARY.md does not list would not be built: it was forgotten.
 fn every_page_is_listed(book: &MDBook, src: &Path, problems: &Problems) {
     let chapters = book.iter().filter_map(|item| match item {
         BookItem::Chapter(chapter) => chapter.source_path.clone(),
@@ -74,25 +74,4 @@ fn every_page_is_listed(book: &MDBook, src: &Path, problems: &Problems) {
             }
         }
     }
-}
-
-fn cut_themes(folder: &Path, problems: &Problems) -> anyhow::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            cut_themes(&path, problems)?;
-            continue;
-        }
-        // toc.html is the bare table of contents, for readers without scripts.
-        let is_page = path.extension().is_some_and(|ext| ext == "html") && !path.ends_with("toc.html");
-        if !is_page {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path)?;
-        match finish::themes(&text) {
-            Some(text) => std::fs::write(&path, text)?,
-            None => problems.add(format!("{}: the menu of themes is not where it was", path.display())),
-        }
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 //! Drawings and charts are put into the page itself, because only there the theme's colours reach them.
 
 use crate::svg::{between, colours, drawing_rules, inline};
-use crate::workbook::Workbook;
+use crate::workbook::{Lesson, Workbook};
 
 /// The colours of recorded charts that follow the theme, and their variables in `book.css`. A colour that a chart has
 /// besides these stays as it is.
@@ -39,40 +39,31 @@ pub fn here(book: &Workbook, number: Option<&str>) -> Result<String, String> {
             .ok_or("book/drawings/here.svg: data-lessons is not closed")?;
         let of_stage: Vec<&str> = lessons.split_whitespace().collect();
         let is_now = number.is_some_and(|number| of_stage.contains(&number));
-        let is_built = of_stage.iter().any(|number| book.lessons.contains_key(*number));
-        let word = if is_now {
-            "now"
-        } else if is_built || of_stage.is_empty() {
-            "built"
-        } else {
-            "later"
+        let is_built = of_stage.is_empty() || of_stage.iter().any(|number| book.lessons.contains_key(*number));
+        let word = match (is_now, is_built) {
+            (true, _) => "now",
+            (false, true) => "built",
+            (false, false) => "later",
         };
         if is_now && let Some(name) = between(rest, "<text", "</text>") {
             names.push(name.rsplit('>').next().unwrap_or_default().trim().to_owned());
         }
         out += &format!("class=\"stage {word}\"{rest}");
     }
-    let label = match lesson {
-        None => "The way of a request, from text to text".to_owned(),
-        Some(_) if names.is_empty() => {
+    let names = names.join(", ");
+    let (label, caption) = match lesson {
+        None => ("The way of a request, from text to text".to_owned(), String::new()),
+        Some(lesson) if names.is_empty() => {
             return Err(format!(
                 "book/drawings/here.svg has no stage of lesson {}",
-                number.unwrap_or_default()
+                lesson.number
             ));
         }
-        Some(lesson) => format!(
-            "The way of a request. You are here: {} (lesson {})",
-            names.join(", "),
-            lesson.number
+        Some(Lesson { number, .. }) => (
+            format!("The way of a request. You are here: {names} (lesson {number})"),
+            format!("<figcaption>You are here: <strong>{names}</strong>, lesson {number}.</figcaption>"),
         ),
     };
-    let caption = lesson.map_or(String::new(), |lesson| {
-        format!(
-            "<figcaption>You are here: <strong>{}</strong>, lesson {}.</figcaption>",
-            names.join(", "),
-            lesson.number
-        )
-    });
     let svg = inline(&out, "here", &label, "book/drawings/here.svg")?;
     Ok(format!(
         "<figure class=\"drawing here\"><div>{svg}</div>{caption}</figure>\n"

@@ -1,7 +1,37 @@
-//! One placeholder: its name and arguments, and what it is replaced by.
+//! One placeholder: its name and arguments, the page that it stands on, and what it is replaced by.
 
-use crate::fill::Page;
+use std::path::{Path, PathBuf};
+
+use crate::workbook::{Workbook, normal};
 use crate::{claims, exercises, figures, pictures, recorded, source, workshops};
+
+/// The page that is being filled.
+pub struct Page<'a> {
+    /// The workbook.
+    pub workbook: &'a Workbook,
+    /// The page's path below `book/src`.
+    pub path: PathBuf,
+}
+
+impl Page<'_> {
+    /// As a reader would type it.
+    pub fn shown(&self) -> String {
+        format!("book/src/{}", self.path.display()).replace('\\', "/")
+    }
+
+    /// `../` as often as the page is deep: from the page to the root of the built book.
+    fn to_root(&self) -> String {
+        "../".repeat(self.path.components().count().saturating_sub(1))
+    }
+
+    /// A file named from the page's folder, and the name that it has from the workbook's root.
+    fn file(&self, name: &str) -> (PathBuf, String) {
+        let page = Path::new("book/src").join(&self.path);
+        let inside = normal(&page.parent().unwrap_or(Path::new("")).join(name));
+        let shown = inside.display().to_string().replace('\\', "/");
+        (self.workbook.root.join(inside), shown)
+    }
+}
 
 /// `chart 05 rows "a text"` into the name and its arguments.
 pub fn parse(inside: &str) -> Result<(String, Vec<String>), String> {
@@ -33,19 +63,14 @@ pub fn one(name: &str, arguments: &[String], page: &Page, in_code: bool, alone: 
         };
     }
     if in_code {
-        return Err(format!(
-            "{{{{#{name}}}}} inside a code fence; write \\{{{{#{name}}}}} to show it"
-        ));
+        let shown = format!("{{{{#{name}}}}}");
+        return Err(format!("{shown} inside a code fence; write \\{shown} to show it"));
     }
     let book = page.workbook;
     match (name, given.as_slice()) {
         ("minutes", [number]) => return workshops::minutes(book, number),
-        ("minutes", [number, of]) => {
-            return workshops::minutes_of_kind(book, number, of).map(|n| n.to_string());
-        }
-        ("minutes-of", parts @ [_, ..]) => {
-            return workshops::minutes_of(book, parts).map(|n| n.to_string());
-        }
+        ("minutes", [number, of]) => return Ok(workshops::minutes_of_kind(book, number, of)?.to_string()),
+        ("minutes-of", parts @ [_, ..]) => return Ok(workshops::minutes_of(book, parts)?.to_string()),
         ("evaluation", [key]) => return recorded::evaluation(book, key),
         ("training", [key]) => return recorded::training(book, key),
         ("recorded", [number, key]) => return recorded::lesson(book, number, key),

@@ -8,7 +8,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// A list that everyone who works on the book can add to.
+/// A list that every part of the builder adds to.
 #[derive(Clone, Debug, Default)]
 pub struct Problems(Arc<Mutex<Vec<String>>>);
 

@@ -34,23 +34,23 @@ pub fn evaluation_table(book: &Workbook) -> Result<String, String> {
     let json = read(book, EVALUATION)?;
     let cell = |key: &str| look_up(&json, key).map_err(|said| format!("{EVALUATION}: {said}"));
     let mut out = "| held-out nats per token | stories | literature |\n|---|---|---|\n".to_owned();
-    for name in ["unigram", "bigram", "trigram"] {
-        let stories = cell(&format!("baselines.{name}.stories:.3"))?;
-        let literature = cell(&format!("baselines.{name}.literature:.3"))?;
-        out += &format!("| {name} | {stories} | {literature} |\n");
-    }
-    let (stories, literature) = (
-        cell("nats_per_token.stories:.3")?,
-        cell("nats_per_token.literature:.3")?,
-    );
-    out += &format!("| **model** | **{stories}** | **{literature}** |\n");
-    out += &format!("| entropy bound | {} | unknown |\n", cell("entropy_bound:.3")?);
-    for (name, key) in [("perplexity", "perplexity"), ("bits per byte", "bits_per_byte")] {
-        let (stories, literature) = (
-            cell(&format!("{key}.stories:.3"))?,
-            cell(&format!("{key}.literature:.3"))?,
-        );
-        out += &format!("| model, {name} | {stories} | {literature} |\n");
+    for (name, key, mark) in [
+        ("unigram", "baselines.unigram", ""),
+        ("bigram", "baselines.bigram", ""),
+        ("trigram", "baselines.trigram", ""),
+        ("model", "nats_per_token", "**"),
+        ("entropy bound", "", ""),
+        ("model, perplexity", "perplexity", ""),
+        ("model, bits per byte", "bits_per_byte", ""),
+    ] {
+        let (stories, literature) = match key {
+            "" => (cell("entropy_bound:.3")?, "unknown".to_owned()),
+            key => (
+                cell(&format!("{key}.stories:.3"))?,
+                cell(&format!("{key}.literature:.3"))?,
+            ),
+        };
+        out += &format!("| {mark}{name}{mark} | {mark}{stories}{mark} | {mark}{literature}{mark} |\n");
     }
     Ok(out)
 }
@@ -86,15 +86,11 @@ fn step<'a>(at: &'a Value, part: &str) -> Option<&'a Value> {
     match at {
         Value::Object(map) => map.get(part),
         Value::Array(list) => {
-            let named = |item: &&Value| {
-                ["id", "title", "name"]
-                    .iter()
-                    .any(|key| item.get(key).and_then(Value::as_str) == Some(part))
-            };
-            part.parse()
-                .ok()
-                .and_then(|i: usize| list.get(i))
-                .or_else(|| list.iter().find(named))
+            let is_named = |item: &&Value| ["id", "title", "name"].iter().any(|key| item[key] == part);
+            let index: Option<usize> = part.parse().ok();
+            index
+                .and_then(|index| list.get(index))
+                .or_else(|| list.iter().find(is_named))
         }
         _ => None,
     }

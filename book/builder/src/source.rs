@@ -12,13 +12,10 @@ pub fn region(path: &Path, shown: &str, anchor: &str) -> Result<String, String> 
     let text = read(path, shown)?;
     let lines: Vec<&str> = text.lines().collect();
     let range = find(&lines, anchor).map_err(|problem| format!("{shown}: {problem}"))?;
-    if let Some(body) = exercise_bodies(&lines)
-        .into_iter()
-        .find(|body| overlap(&body.1, &range))
-    {
+    let bodies = exercise_bodies(&lines);
+    if let Some((name, _)) = bodies.iter().find(|(_, body)| overlap(body, &range)) {
         return Err(format!(
-            "{shown}: the anchor {anchor:?} shows the body of an exercise ({}); end it before, or use {{{{#key …}}}}",
-            body.0
+            "{shown}: the anchor {anchor:?} shows the body of an exercise ({name}); end it before, or use {{{{#key …}}}}"
         ));
     }
     clean(&lines[range]).ok_or_else(|| format!("{shown}: the anchor {anchor:?} is empty"))
@@ -68,17 +65,21 @@ pub fn mended(path: &Path, shown: &str, anchor: &str) -> Result<Option<String>, 
     if !signs.contains(&'-') && !signs.contains(&'+') {
         return Ok(None);
     }
-    let texts = kept.iter().filter(|line| !line.trim().is_empty());
-    let indent = texts
-        .map(|line| line.len() - line.trim_start().len())
-        .min()
-        .unwrap_or(0);
+    let indent = indent_of(kept.iter().map(String::as_str));
     let rows = signs.iter().zip(&kept).map(|(sign, line)| {
-        format!("{sign} {}", line.get(indent..).unwrap_or(""))
-            .trim_end()
-            .to_owned()
+        let row = format!("{sign} {}", line.get(indent..).unwrap_or(""));
+        row.trim_end().to_owned()
     });
     Ok(Some(rows.collect::<Vec<_>>().join("\n")))
+}
+
+/// The indentation that all lines share which are not blank.
+fn indent_of<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
+    let texts = lines.filter(|line| !line.trim().is_empty());
+    texts
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0)
 }
 
 fn read(path: &Path, shown: &str) -> Result<String, String> {
@@ -88,11 +89,8 @@ fn read(path: &Path, shown: &str) -> Result<String, String> {
 /// The lines between the marks of one anchor. Exactly one pair is right.
 fn find(lines: &[&str], anchor: &str) -> Result<Range<usize>, String> {
     let at = |mark: fn(&str) -> Option<&str>| -> Vec<usize> {
-        let numbered = lines.iter().enumerate();
-        numbered
-            .filter(|(_, line)| mark(line) == Some(anchor))
-            .map(|(i, _)| i)
-            .collect()
+        let found = lines.iter().enumerate().filter(|(_, line)| mark(line) == Some(anchor));
+        found.map(|(i, _)| i).collect()
     };
     match (at(begin_mark).as_slice(), at(end_mark).as_slice()) {
         ([], _) => Err(format!("there is no anchor {anchor:?}")),
@@ -133,18 +131,12 @@ fn mark<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 
 /// Drops marks and blank borders, and the indentation that all lines share.
 fn clean(lines: &[&str]) -> Option<String> {
-    let is_mark =
-        |line: &&str| begin_mark(line).is_some() || end_mark(line).is_some() || line.trim_start().starts_with("//~");
+    let is_mark = |line: &str| begin_mark(line).or(end_mark(line)).is_some() || line.trim_start().starts_with("//~");
     let kept: Vec<&str> = lines.iter().copied().filter(|line| !is_mark(line)).collect();
-    let is_text = |line: &str| !line.trim().is_empty();
-    let first = kept.iter().position(|line| is_text(line))?;
-    let last = kept.iter().rposition(|line| is_text(line))?;
+    let first = kept.iter().position(|line| !line.trim().is_empty())?;
+    let last = kept.iter().rposition(|line| !line.trim().is_empty())?;
     let kept = &kept[first..=last];
-    let indents = kept
-        .iter()
-        .filter(|line| is_text(line))
-        .map(|line| line.len() - line.trim_start().len());
-    let indent = indents.min().unwrap_or(0);
+    let indent = indent_of(kept.iter().copied());
     let cut = kept.iter().map(|line| line.get(indent..).unwrap_or("").trim_end());
     Some(cut.collect::<Vec<_>>().join("\n"))
 }

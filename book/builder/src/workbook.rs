@@ -1,7 +1,7 @@
 //! What the book tells about: lessons and exercises, from each `course.toml`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -32,7 +32,7 @@ pub struct Lesson {
 pub struct Course {
     /// Minutes by kind.
     pub minutes: Minutes,
-    /// In the order of the story.
+    /// The exercises, in the order of the story.
     #[serde(default)]
     pub exercises: Vec<Exercise>,
 }
@@ -45,7 +45,7 @@ pub struct Minutes {
     pub read: u32,
     /// Running the binary.
     pub run: u32,
-    /// Exercises for everyone.
+    /// The exercises that every reader should do.
     pub core: u32,
     /// The others.
     pub extra: u32,
@@ -68,7 +68,7 @@ pub struct Exercise {
     pub minutes: u32,
     /// 1 to 3.
     pub difficulty: u32,
-    /// Whether everyone should do it.
+    /// Whether every reader should do it.
     #[serde(default = "yes")]
     pub core: bool,
     /// *Predict*: the question.
@@ -148,18 +148,20 @@ impl Workbook {
         names.sort();
         for folder in names {
             let number = folder[..2].to_owned();
-            match read_course(&root.join("lessons").join(&folder).join("course.toml")) {
-                Ok(course) => {
-                    let lesson = Lesson {
-                        number: number.clone(),
-                        folder,
-                        course,
-                    };
-                    check_minutes(&lesson, problems);
-                    lessons.insert(number, lesson);
+            let course = match read_course(&root.join("lessons").join(&folder).join("course.toml")) {
+                Ok(course) => course,
+                Err(text) => {
+                    problems.add(format!("lessons/{folder}/course.toml: {text}"));
+                    continue;
                 }
-                Err(text) => problems.add(format!("lessons/{folder}/course.toml: {text}")),
-            }
+            };
+            let lesson = Lesson {
+                number: number.clone(),
+                folder,
+                course,
+            };
+            check_minutes(&lesson, problems);
+            lessons.insert(number, lesson);
         }
         Self {
             root: root.to_owned(),
@@ -187,6 +189,18 @@ impl Workbook {
         let found = found.ok_or_else(|| format!("lessons/{}/course.toml has no exercise {id}", lesson.folder))?;
         Ok((lesson, found))
     }
+}
+
+/// The path with every `..` resolved by name.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts
 }
 
 fn is_lesson(name: &str) -> bool {

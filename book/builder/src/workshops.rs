@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::html::sentence;
+use crate::html::{TABLE_END, sentence, table_head};
 use crate::workbook::Workbook;
 
 #[derive(Deserialize)]
@@ -40,16 +40,9 @@ struct Part {
 
 /// "25 minutes to read, 5 to run, 90 for the core exercises, 40 for the extra ones".
 pub fn minutes(book: &Workbook, number: &str) -> Result<String, String> {
-    let lesson = book.lesson(number)?;
-    let (stated, core, extra) = (
-        lesson.course.minutes,
-        lesson.exercise_minutes(true),
-        lesson.exercise_minutes(false),
-    );
-    let mut out = format!(
-        "{} minutes to read, {} to run, {core} for the core exercises",
-        stated.read, stated.run
-    );
+    let of = |kind| minutes_of_kind(book, number, kind);
+    let (read, run, core, extra) = (of("read")?, of("run")?, of("core")?, of("extra")?);
+    let mut out = format!("{read} minutes to read, {run} to run, {core} for the core exercises");
     if extra > 0 {
         out += &format!(", {extra} for the extra ones");
     }
@@ -59,11 +52,8 @@ pub fn minutes(book: &Workbook, number: &str) -> Result<String, String> {
 /// One of `read`, `run`, `core`, `extra`, `main` (without extra), `all`.
 pub fn minutes_of_kind(book: &Workbook, number: &str, kind: &str) -> Result<u32, String> {
     let lesson = book.lesson(number)?;
-    let (stated, core, extra) = (
-        lesson.course.minutes,
-        lesson.exercise_minutes(true),
-        lesson.exercise_minutes(false),
-    );
+    let stated = lesson.course.minutes;
+    let (core, extra) = (lesson.exercise_minutes(true), lesson.exercise_minutes(false));
     match kind {
         "read" => Ok(stated.read),
         "run" => Ok(stated.run),
@@ -79,10 +69,9 @@ pub fn minutes_of_kind(book: &Workbook, number: &str, kind: &str) -> Result<u32,
 
 /// Sum of exercises' minutes; `+15` adds.
 pub fn minutes_of(book: &Workbook, parts: &[&str]) -> Result<u32, String> {
+    let wrong = |part: &str| format!("{part:?} is not a number of minutes");
     let each = parts.iter().map(|part| match part.strip_prefix('+') {
-        Some(number) => number
-            .parse()
-            .map_err(|_| format!("{part:?} is not a number of minutes")),
+        Some(number) => number.parse().map_err(|_| wrong(part)),
         None => book.exercise(part).map(|(_, exercise)| exercise.minutes),
     });
     each.sum()
@@ -92,12 +81,9 @@ pub fn minutes_of(book: &Workbook, parts: &[&str]) -> Result<u32, String> {
 pub fn plan(book: &Workbook, id: &str) -> Result<String, String> {
     let shown = "book/workshops.toml";
     let file: File = toml::from_str(&book.text(shown)?).map_err(|error| format!("{shown}: {}", error.message()))?;
-    let plan = file
-        .plan
-        .iter()
-        .find(|plan| plan.id == id)
-        .ok_or_else(|| format!("{shown} has no plan {id:?}"))?;
-    let mut out = "<div class=\"table-wrapper\"><table class=\"workshop\"><thead><tr><th>session</th><th>what</th><th>minutes</th></tr></thead><tbody>".to_owned();
+    let plan = file.plan.iter().find(|plan| plan.id == id);
+    let plan = plan.ok_or_else(|| format!("{shown} has no plan {id:?}"))?;
+    let mut out = table_head("workshop", &["session", "what", "minutes"]);
     let mut total = 0;
     for (i, session) in plan.session.iter().enumerate() {
         out += &rows(book, i + 1, session).map_err(|said| format!("{shown}, plan {id}, {}: {said}", session.title))?;
@@ -105,7 +91,7 @@ pub fn plan(book: &Workbook, id: &str) -> Result<String, String> {
     }
     let (hours, rest) = (total / 60, total % 60);
     Ok(format!(
-        "{out}<tr><td colspan=\"2\"><strong>Together</strong>, without breaks ({hours} h {rest:02})</td><td><strong>{total}</strong></td></tr></tbody></table></div>\n"
+        "{out}<tr><td colspan=\"2\"><strong>Together</strong>, without breaks ({hours} h {rest:02})</td><td><strong>{total}</strong></td></tr>{TABLE_END}"
     ))
 }
 
@@ -115,41 +101,30 @@ fn rows(book: &Workbook, number: usize, session: &Session) -> Result<String, Str
     for part in &session.part {
         let minutes = part_minutes(book, part)?;
         used += minutes;
-        let links: Vec<String> = part
-            .exercises
-            .iter()
-            .map(|id| exercise_link(book, id))
-            .collect::<Result<_, _>>()?;
-        let links = if links.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", links.join(", "))
-        };
-        parts.push((format!("{}{links}", sentence(&part.what)), minutes));
+        let links: Result<Vec<String>, String> = part.exercises.iter().map(|id| exercise_link(book, id)).collect();
+        let links = links?.join(", ");
+        let links = if links.is_empty() { links } else { format!(" ({links})") };
+        parts.push((sentence(&part.what) + &links, minutes));
     }
     if used > session.minutes {
+        let given = session.minutes;
         return Err(format!(
-            "its parts take {used} minutes, it has {}; take something out",
-            session.minutes
+            "its parts take {used} minutes, it has {given}; take something out"
         ));
     }
     if used < session.minutes {
         parts.push(("questions, and time to look around".to_owned(), session.minutes - used));
     }
-    let mut out = String::new();
-    for (i, (what, minutes)) in parts.iter().enumerate() {
-        if i == 0 {
-            out += &format!(
-                "<tr><th scope=\"rowgroup\" rowspan=\"{}\">{number}. {}<br><small>{} minutes</small></th>",
-                parts.len(),
-                sentence(&session.title),
-                session.minutes
-            );
-        } else {
-            out += "<tr>";
-        }
-        out += &format!("<td>{what}</td><td>{minutes}</td></tr>");
-    }
+    let mut out = format!(
+        "<tr><th scope=\"rowgroup\" rowspan=\"{}\">{number}. {}<br><small>{} minutes</small></th>",
+        parts.len(),
+        sentence(&session.title),
+        session.minutes
+    );
+    let cells = parts
+        .iter()
+        .map(|(what, minutes)| format!("<td>{what}</td><td>{minutes}</td></tr>"));
+    out += &cells.collect::<Vec<_>>().join("<tr>");
     Ok(out)
 }
 
@@ -170,9 +145,6 @@ fn part_minutes(book: &Workbook, part: &Part) -> Result<u32, String> {
 
 fn exercise_link(book: &Workbook, id: &str) -> Result<String, String> {
     let (lesson, exercise) = book.exercise(id)?;
-    Ok(format!(
-        "<a href=\"../{}.md#{}\">{id}</a>",
-        lesson.folder,
-        exercise.fragment()
-    ))
+    let (page, fragment) = (&lesson.folder, exercise.fragment());
+    Ok(format!("<a href=\"../{page}.md#{fragment}\">{id}</a>"))
 }
