@@ -18,7 +18,7 @@ pub fn next(course: &Course, id: &str, page: &Page) -> Result<String, CourseErro
     if steps == 0 {
         return Err(CourseError::NotNow {
             problem: format!("{} has no hints", exercise.literal()),
-            action: format!("read {}", exercise.page),
+            action: format!("read {}", exercise.built_page()),
         });
     }
     let before = State::update(course, |state| {

@@ -11,7 +11,7 @@ use crate::page::Page;
 use crate::state::State;
 use crate::tools::Course;
 
-/// Shows the question, and asks for the answer where somebody can type one.
+/// Shows the question, and asks for the answer on a terminal.
 ///
 /// # Errors
 /// When the answer can not be stored.

@@ -2,6 +2,7 @@
 //! the reference.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -58,10 +59,13 @@ pub fn run(course: &Course, asked: &str, reference: bool, arguments: &[String]) 
     let waits = std::io::stdin().is_terminal() && !arguments.iter().any(|argument| argument == "--no-pause");
     let limit = Some(LIMIT).filter(|_| is_for_machines || !waits);
     let what = format!("the story of lesson {number} on your code");
-    let status = finish(course, Command::new(&programs.story).args(arguments), limit, &what)?;
+    let package = twin.package();
+    let story = programs.program(&package).unwrap_or(Path::new("the lesson's story"));
+    let status = finish(course, Command::new(story).args(arguments), limit, &what)?;
     // One document on stdout is one document.
     let ids = written(&twin, &broken);
-    let Some(costs) = programs.costs.filter(|_| status.success()) else {
+    let costs = programs.program(&format!("{package}-costs"));
+    let Some(costs) = costs.filter(|_| status.success()) else {
         return Ok(status);
     };
     if is_for_machines || ids.is_empty() {

@@ -36,7 +36,7 @@ pub fn show(course: &Course, id: &str, give_up: bool, page: &Page) -> Result<Str
         out += "\n";
     }
     out += "\n";
-    Ok(out + &page.text(&format!("Why it is so: {}", exercise.page)))
+    Ok(out + &page.text(&format!("Why it is so: {}", exercise.built_page())))
 }
 
 /// Lets `command` go on after a pass or a give-up, and notes the latter.

@@ -49,7 +49,7 @@ fn first(twin: &Twin, number: &str, state: &State, page: &Page) -> String {
     let check = next.command();
     let all = format!("cargo course watch {number}");
     let hint = format!("cargo course hint {}", next.id);
-    row("  read", &next.page);
+    row("  read", &next.built_page());
     row("  check", &check);
     if next.has_code() {
         row("  or", &format!("{all}   (checks whenever you save)"));

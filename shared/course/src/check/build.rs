@@ -1,7 +1,7 @@
-//! One call of cargo, and what it says: the programs it built, or the errors of the compiler with their places.
+//! One call of cargo, and what it says: the programs it built, and the errors of the compiler with their places.
 
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use serde::Deserialize;
 
@@ -9,20 +9,9 @@ use crate::child;
 use crate::data::verify::no_cargo;
 use crate::error::CourseError;
 use crate::tools::{Course, last_words};
-use crate::twin::{Owner, Twin, manifest};
+use crate::twin::{Twin, manifest};
 
-/// What was built.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Programs {
-    /// The lesson's exercise tests.
-    pub tests: PathBuf,
-    /// The program that compares costs, where the lesson has one.
-    pub costs: Option<PathBuf>,
-    /// The lesson's story.
-    pub story: PathBuf,
-}
-
-/// What to build.
+/// What to build of the learner's crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// The exercise tests and the costs, with the checks that tests are built with.
@@ -31,22 +20,23 @@ pub enum Goal {
     Run,
 }
 
-/// How a build ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Built {
-    /// Everything compiles.
-    Done(Programs),
-    /// The compiler refuses something.
-    Refused(Vec<Refusal>),
-}
-
-/// The tests of a whole workspace, as far as they compile.
+/// What a call of cargo built, as far as the code compiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BuiltTests {
-    /// The test programs, by the name of their target.
+pub struct Built {
+    /// The programs, by the name of their target.
     pub programs: Vec<(String, PathBuf)>,
     /// What the compiler refuses.
     pub refusals: Vec<Refusal>,
+    /// Errors that are about no line of code: of the linker, when the disk is full for one.
+    without_place: Vec<String>,
+}
+
+impl Built {
+    /// The program of a target.
+    pub fn program(&self, target: &str) -> Option<&Path> {
+        let found = self.programs.iter().find(|(name, _)| name == target);
+        found.map(|(_, program)| program.as_path())
+    }
 }
 
 /// An error of the compiler.
@@ -62,131 +52,92 @@ pub struct Refusal {
     pub places: Vec<(PathBuf, usize)>,
 }
 
-/// Builds what the goal asks for. The first time, cargo's own progress is shown: it takes minutes.
+/// Builds what the goal asks for, with the stand-ins of [`crate::source::mirror`] or without. The first time, cargo's own progress is
+/// shown: it takes minutes.
 ///
 /// # Errors
 /// When cargo is missing, was stopped, or fails for another reason than the code.
-pub fn build(course: &Course, twin: &Twin, goal: Goal, features: &[&str]) -> Result<Built, CourseError> {
+pub fn build(course: &Course, twin: &Twin, goal: Goal, with_stand_ins: bool) -> Result<Built, CourseError> {
     let package = twin.package();
-    let mut command = course.cargo.command();
-    command.current_dir(&twin.work);
     let (tests, costs) = (format!("{package}-exercises"), format!("{package}-costs"));
-    let mark = match goal {
-        Goal::Check => {
-            command.args(["test", "--no-run", "--example", &tests]);
-            twin.folder.join(".fill/built")
-        }
-        Goal::Run => {
-            command.args(["build", "--bin", &package]);
-            twin.folder.join(".fill/built-to-run")
-        }
+    let (mut words, mark) = match goal {
+        Goal::Check => (vec!["test", "--no-run", "--example", &tests], "built"),
+        Goal::Run => (vec!["build", "--bin", &package], "built-to-run"),
     };
-    command.args(["--message-format", "json", "--package", &package]);
-    if !features.is_empty() {
-        command.args(["--features", &features.join(",")]);
+    words.extend(["--package", &package]);
+    if with_stand_ins {
+        words.extend(["--features", "fallback"]);
     }
     if manifest::has_costs(twin) {
-        command.args(["--example", &costs]);
+        words.extend(["--example", &costs]);
     }
-    let output = run(course, &mut command, !mark.exists())?;
-    let read = messages(&output.stdout, &twin.work);
-    let mut programs = Programs::default();
-    for (name, program) in read.programs {
-        if name == tests {
-            programs.tests = program;
-        } else if name == costs {
-            programs.costs = Some(program);
-        } else if name == package {
-            programs.story = program;
-        }
-    }
-    if output.status.success() {
+    let mark = twin.folder.join(".fill").join(mark);
+    let built = cargo(course, &twin.work, &words, !mark.exists())?;
+    if built.refusals.is_empty() {
         // Only a mark: a build that is not announced is no harm.
         let _ = std::fs::write(mark, "");
-        return Ok(Built::Done(programs));
     }
-    if read.refusals.is_empty() {
-        return Err(failed(&output, &read.without_place));
-    }
-    Ok(Built::Refused(read.refusals))
+    Ok(built)
 }
 
-/// Builds the verify twins of several lessons at once: the programs with their tests, by name. With `only_stubs` the libraries are
-/// compiled and not built, with every body left unwritten.
+/// Builds the exercise tests of several verify twins at once.
 ///
 /// # Errors
 /// As [`build`]; here an error of the compiler is one too.
-pub fn build_all(course: &Course, twins: &[Twin], only_stubs: bool) -> Result<Vec<(String, PathBuf)>, CourseError> {
+pub fn build_all(course: &Course, twins: &[Twin]) -> Result<Built, CourseError> {
     let Some(first) = twins.first() else {
-        return Ok(Vec::new());
+        return Ok(Built::default());
     };
-    debug_assert!(first.owner == Owner::Verify);
-    let mut command = course.cargo.command();
-    command.current_dir(&first.work);
-    if only_stubs {
-        command.args(["check", "--lib", "--features", "stubs"]);
-    } else {
-        command.args(["test", "--no-run"]);
+    let packages: Vec<String> = twins.iter().map(Twin::package).collect();
+    let tests: Vec<String> = packages.iter().map(|package| format!("{package}-exercises")).collect();
+    let mut words = vec!["test", "--no-run"];
+    for (package, tests) in packages.iter().zip(&tests) {
+        words.extend(["--package", package, "--example", tests]);
     }
-    command.args(["--message-format", "json"]);
-    for twin in twins {
-        let package = twin.package();
-        command.args(["--package", &package]);
-        if !only_stubs {
-            command.args(["--example", &format!("{package}-exercises")]);
-        }
-    }
-    let output = run(course, &mut command, true)?;
-    let read = messages(&output.stdout, &first.work);
-    match read.refusals.first() {
+    let built = cargo(course, &first.work, &words, true)?;
+    match built.refusals.first() {
+        None => Ok(built),
         Some(refusal) => Err(CourseError::Twin {
             problem: format!("a lesson does not compile:\n{}", refusal.rendered),
-            action: "mend the lesson".to_owned(),
+            action: "mend the lesson, or the fault that is planted in it".to_owned(),
         }),
-        None if output.status.success() => Ok(read.programs),
-        None => Err(failed(&output, &read.without_place)),
     }
 }
 
-/// Builds the tests of a workspace's default packages, as far as they compile: the programs by name, and what the compiler refuses.
+/// Builds the tests of a workspace's default packages, as far as they compile.
 ///
 /// # Errors
-/// When cargo is missing, was stopped, or fails for another reason than the code.
-pub fn build_tests(course: &Course, workspace: &Path) -> Result<BuiltTests, CourseError> {
-    let mut command = course.cargo.command();
-    command.current_dir(workspace).args([
-        // As `cargo test --no-run`, which stops at the first error.
-        "build",
-        "--profile",
-        "test",
-        "--tests",
-        "--keep-going",
-    ]);
-    command.args(["--message-format", "json"]);
-    let output = run(course, &mut command, true)?;
-    let read = messages(&output.stdout, workspace);
-    if !output.status.success() && read.refusals.is_empty() {
-        return Err(failed(&output, &read.without_place));
-    }
-    Ok(BuiltTests {
-        programs: read.programs,
-        refusals: read.refusals,
-    })
+/// As [`build`].
+pub fn build_tests(course: &Course, workspace: &Path) -> Result<Built, CourseError> {
+    // As `cargo test --no-run`, which stops at the first error.
+    let words = ["build", "--profile", "test", "--tests", "--keep-going"];
+    cargo(course, workspace, &words, true)
 }
 
-fn run(course: &Course, command: &mut Command, shows: bool) -> Result<Output, CourseError> {
+/// Calls cargo. With `shows` its own progress is on the reader's terminal.
+fn cargo(course: &Course, folder: &Path, words: &[&str], shows: bool) -> Result<Built, CourseError> {
+    let mut command = course.cargo.command();
+    command
+        .current_dir(folder)
+        .args(words)
+        .args(["--message-format", "json"]);
     // Warnings are about unfinished code as often as not; the tests say what counts.
     command.stderr(if shows { Stdio::inherit() } else { Stdio::piped() });
-    let stopped = || CourseError::Twin {
-        problem: "cargo was stopped".to_owned(),
-        action: "run this again".to_owned(),
+    let output = match child::output(&mut command) {
+        Err(error) if error.kind() != std::io::ErrorKind::Interrupted => return Err(no_cargo(course, error)),
+        Ok(output) if output.status.code().is_some() && !child::is_stopped() => output,
+        _ => {
+            return Err(CourseError::Twin {
+                problem: "cargo was stopped".to_owned(),
+                action: "run this again".to_owned(),
+            });
+        }
     };
-    match child::output(command) {
-        Ok(output) if output.status.code().is_some() && !child::is_stopped() => Ok(output),
-        Ok(_) => Err(stopped()),
-        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Err(stopped()),
-        Err(error) => Err(no_cargo(course, error)),
+    let built = messages(&output.stdout, folder);
+    if !output.status.success() && built.refusals.is_empty() {
+        return Err(failed(&output, &built.without_place));
     }
+    Ok(built)
 }
 
 fn failed(output: &Output, without_place: &[String]) -> CourseError {
@@ -200,14 +151,6 @@ fn failed(output: &Output, without_place: &[String]) -> CourseError {
         action: "in a fresh clone this needs the network once; `cargo course doctor` looks for other reasons"
             .to_owned(),
     }
-}
-
-#[derive(Default)]
-struct Read {
-    programs: Vec<(String, PathBuf)>,
-    refusals: Vec<Refusal>,
-    /// Errors that are about no line of code: of the linker, when the disk is full for one.
-    without_place: Vec<String>,
 }
 
 /// One line of cargo's output.
@@ -246,15 +189,15 @@ struct Expansion {
     span: Span,
 }
 
-fn messages(stdout: &[u8], work: &Path) -> Read {
-    let mut read = Read::default();
+fn messages(stdout: &[u8], work: &Path) -> Built {
+    let mut built = Built::default();
     for line in String::from_utf8_lossy(stdout).lines() {
         let Ok(line) = serde_json::from_str::<Line>(line) else {
             continue;
         };
         match (line.reason.as_str(), line.target, line.executable) {
             ("compiler-artifact", Some(target), Some(program)) => {
-                read.programs.push((target.name, program));
+                built.programs.push((target.name, program));
             }
             ("compiler-message", target, _) => {
                 let Some(message) = line.message.filter(|message| message.level == "error") else {
@@ -262,16 +205,16 @@ fn messages(stdout: &[u8], work: &Path) -> Read {
                 };
                 if !message.spans.is_empty() {
                     let target = target.map(|target| target.name).unwrap_or_default();
-                    read.refusals.push(refusal(target, message, work));
+                    built.refusals.push(refusal(target, message, work));
                 } else if !message.message.starts_with("aborting due to") {
                     let text = message.rendered.unwrap_or(message.message);
-                    read.without_place.push(text);
+                    built.without_place.push(text);
                 }
             }
             _ => {}
         }
     }
-    read
+    built
 }
 
 fn refusal(target: String, message: Message, work: &Path) -> Refusal {

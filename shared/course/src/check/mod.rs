@@ -26,7 +26,7 @@ use crate::source;
 use crate::state::{State, Status as Progressed};
 use crate::tools::Course;
 use crate::twin::{self, Twin};
-use build::{Built, Goal, Programs};
+use build::{Built, Goal};
 use examine::Examined;
 
 pub use report::{Checked, Cost, Diagnostic, Failure, Idea, Report, Status};
@@ -63,7 +63,7 @@ pub fn check(course: &Course, selection: &Selection) -> Result<Report, CourseErr
     // Where nothing is written there is nothing to build, which takes minutes the first time.
     let programs = match selected().any(|one| to_run(one, &examined, selection)) {
         true => built(course, &twin, &mut examined, Goal::Check)?,
-        false => Programs::default(),
+        false => Built::default(),
     };
     let mut exercises = Vec::new();
     for exercise in selected() {
@@ -101,36 +101,28 @@ pub(crate) fn built(
     twin: &Twin,
     examined: &mut Examined<'_>,
     goal: Goal,
-) -> Result<Programs, CourseError> {
+) -> Result<Built, CourseError> {
     if examined.has_unparsed() {
         // The compiler explains an open brace better than our parser does, and stops there: this takes no time.
-        match build::build(course, twin, goal, &[])? {
-            Built::Refused(refusals) => examined.explain_unparsed(&refusals),
-            Built::Done(_) => examined.explain_unparsed(&[]),
-        }
+        examined.explain_unparsed(&build::build(course, twin, goal, false)?.refusals);
     }
-    let mut last = Vec::new();
+    let mut last = String::new();
     for _ in 0..MOST_ROUNDS {
-        let features: &[&str] = if examined.needs_stand_ins() {
+        let with_stand_ins = examined.needs_stand_ins();
+        if with_stand_ins {
             examined.write_stand_ins()?;
-            &["fallback"]
-        } else {
-            &[]
+        }
+        let built = build::build(course, twin, goal, with_stand_ins)?;
+        let Some(first) = built.refusals.first() else {
+            return Ok(built);
         };
-        match build::build(course, twin, goal, features)? {
-            Built::Done(programs) => return Ok(programs),
-            Built::Refused(refusals) => {
-                if !examined.blame(&refusals) && !examined.blame_all(&refusals) {
-                    last = refusals;
-                    break;
-                }
-                last = refusals;
-            }
+        last = first.rendered.clone();
+        if !examined.blame(&built.refusals) && !examined.blame_all(&built.refusals) {
+            break;
         }
     }
-    let said = last.first().map_or("", |refusal| refusal.rendered.as_str());
     Err(CourseError::Twin {
-        problem: format!("the lesson itself does not compile:\n{said}"),
+        problem: format!("the lesson itself does not compile:\n{last}"),
         action: "restore the tracked files with git".to_owned(),
     })
 }
@@ -141,7 +133,7 @@ fn checked(
     twin: &Twin,
     exercise: &Exercise,
     examined: &Examined<'_>,
-    programs: &Programs,
+    programs: &Built,
     tests: &str,
     selection: &Selection,
 ) -> Result<Checked, CourseError> {
@@ -166,7 +158,9 @@ fn checked(
         checked.body = mine.map_or(String::new(), |mine| source::hash(&mine.code));
     }
     let filter = format!("{}::", exercise.group);
-    let ran = groups::run(&programs.tests, &twin.folder, &filter, "", course.limit)?;
+    let program = |kind: &str| programs.program(&format!("{}-{kind}", twin.package()));
+    let tests_program = program("exercises").unwrap_or(Path::new("the lesson's tests"));
+    let ran = groups::run(tests_program, &twin.folder, &filter, "", course.limit)?;
     checked.num_tests = ran.num_tests();
     checked.status = if let Some(late) = &ran.late {
         Status::TimedOut {
@@ -191,7 +185,7 @@ fn checked(
         }
     } else {
         checked.learned = exercise.learned.clone();
-        if let Some(program) = &programs.costs {
+        if let Some(program) = program("costs") {
             (checked.costs, checked.uncounted) = costs(program, &twin.folder, &exercise.id, course.limit)?;
         }
         Status::Passed

@@ -97,9 +97,9 @@ pub struct Failure {
     pub claim: String,
     /// The prose above the test in the lesson; may be empty.
     pub why: String,
-    /// What the test said: expected, found, the smallest counter-example.
+    /// What the test printed: expected, found, the smallest counter-example.
     pub message: String,
-    /// Where the learner's code panicked by itself, `work/lesson05/src/kernels.rs:12`.
+    /// The place of a panic in the learner's own file, `work/lesson05/src/kernels.rs:12`.
     pub at: Option<String>,
 }
 
@@ -115,58 +115,58 @@ pub struct Idea {
 /// An error of the compiler in the learner's file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnostic {
-    /// `work/lesson05/src/kernels.rs`.
+    /// The learner's file, `work/lesson05/src/kernels.rs`.
     pub file: String,
-    /// From 1.
+    /// The line in it, from 1.
     pub line: usize,
-    /// The error in a line.
+    /// The error in one line.
     pub message: String,
-    /// As rustc draws it, without colours.
+    /// The error as rustc draws it, without colours.
     pub rendered: String,
 }
 
 /// One counter of the ledger, yours against the reference's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// What was run: "one row of 256".
+    /// The work that was counted: "one row of 256".
     pub what: String,
-    /// The counter: `multiply_adds`.
+    /// The counter's name: `multiply_adds`.
     pub counter: String,
-    /// The learner's.
+    /// Count for the learner's function.
     pub yours: u64,
-    /// The reference's.
+    /// Count for the reference's function.
     pub reference: u64,
 }
 
 /// One exercise of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Checked {
-    /// `05.1`.
+    /// The exercise's id, `05.1`.
     pub id: String,
-    /// Its kind.
+    /// What the learner is asked to do.
     pub kind: Kind,
-    /// Its title.
+    /// The exercise's title.
     pub title: String,
-    /// `kernels::rms_norm`.
+    /// Path of the function, `kernels::rms_norm`.
     pub function: String,
     /// The learner's file, `work/lesson05/src/kernels.rs`.
     pub file: String,
     /// Line of the function in it, where it was found.
     pub line: Option<usize>,
-    /// How it stands.
+    /// How the exercise stands.
     #[serde(flatten)]
     pub status: Status,
-    /// How many tests its group has; 0 when none was run.
+    /// Number of tests that were run.
     pub num_tests: usize,
     /// After a pass: what was learned.
     pub learned: String,
-    /// After a pass: what it cost, where the lesson has a task for it.
+    /// After a pass: what the function cost, where the lesson has a task for it.
     pub costs: Vec<Cost>,
     /// After a pass: why the costs could not be counted.
     pub uncounted: Option<String>,
     /// The place in the built book, `target/book/05-generation.html#05-1`.
     pub page: String,
-    /// Hash of the body that was judged; empty where there is none. For counting attempts.
+    /// Hash of the body that was judged, by which attempts are counted; empty where none was.
     pub body: String,
     /// Whether the lesson's tests of it changed since the learner started.
     pub tests_changed: bool,

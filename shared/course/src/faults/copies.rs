@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use super::plan::{Fault, Plan};
 use super::plant;
-use crate::check::build::BuiltTests;
+use crate::check::build::Built;
 use crate::error::CourseError;
 use crate::source;
 use crate::tools::{Course, files};
@@ -68,7 +68,7 @@ impl Copy<'_> {
     }
 
     /// Whether every test program of the copy was built.
-    pub fn is_whole(&self, built: &BuiltTests) -> bool {
+    pub fn is_whole(&self, built: &Built) -> bool {
         self.tests.iter().all(|test| self.program(test, built).is_ok())
     }
 
@@ -76,7 +76,7 @@ impl Copy<'_> {
     ///
     /// # Errors
     /// What the compiler refuses in it.
-    pub fn program<'b>(&self, test: &str, built: &'b BuiltTests) -> Result<&'b Path, String> {
+    pub fn program<'b>(&self, test: &str, built: &'b Built) -> Result<&'b Path, String> {
         let target = self.target(test);
         if let Some((_, program)) = built.programs.iter().find(|(name, _)| *name == target) {
             return Ok(program);

@@ -20,7 +20,7 @@ use std::time::Duration;
 use lab::term::Tone;
 use serde::Serialize;
 
-use crate::check::build::{self, BuiltTests};
+use crate::check::build::{self, Built};
 use crate::check::groups::{self, Failed};
 use crate::error::CourseError;
 use crate::lessons;
@@ -129,7 +129,7 @@ fn plans(course: &Course, numbers: &[String]) -> Result<Vec<Plan>, CourseError> 
 }
 
 /// Builds the copies. When a copy with several faults does not compile, each of them is built alone, to see which one is wrong.
-fn build<'a>(course: &Course, plans: &'a [Plan]) -> Result<(Vec<Copy<'a>>, BuiltTests), CourseError> {
+fn build<'a>(course: &Course, plans: &'a [Plan]) -> Result<(Vec<Copy<'a>>, Built), CourseError> {
     let mut apart = BTreeSet::new();
     loop {
         let copies: Vec<Copy> = plans.iter().flat_map(|plan| copies::of(plan, &apart)).collect();
@@ -149,7 +149,7 @@ fn build<'a>(course: &Course, plans: &'a [Plan]) -> Result<(Vec<Copy<'a>>, Built
 /// The built copies of one lesson.
 struct Trial<'a> {
     copies: Vec<&'a Copy<'a>>,
-    built: &'a BuiltTests,
+    built: &'a Built,
     /// Whether the tests of a program and a filter pass without a fault: several faults may name the same.
     sound: BTreeMap<(&'a str, &'a str), Result<(), String>>,
 }
@@ -179,7 +179,7 @@ impl<'a> Trial<'a> {
 }
 
 /// The tests that fail, and the number of those that pass.
-fn run(copy: &Copy, fault: &Fault, switch: &str, built: &BuiltTests) -> Result<(Vec<Failed>, usize), String> {
+fn run(copy: &Copy, fault: &Fault, switch: &str, built: &Built) -> Result<(Vec<Failed>, usize), String> {
     let program = copy.program(&fault.test, built)?;
     let ran = groups::run(program, &copy.plan.lesson, &fault.filter, switch, LIMIT);
     let ran = ran.map_err(|error| error.to_string())?;

@@ -161,19 +161,8 @@ fn for_twins(twin: &Twin, packages: &mut Table, members: &[String]) {
     }
 }
 
-/// The lesson's manifest for its twin.
+/// The lesson's manifest for its twin: its package and dependencies, and targets of the twin's own.
 fn package(twin: &Twin, mut manifest: Table, base: &Path) -> Table {
-    let name = twin.package();
-    if let Some(Value::Table(package)) = manifest.get_mut("package") {
-        package.insert("name".into(), Value::String(name.clone()));
-        package.remove("default-run");
-        for key in ["autobins", "autotests", "autoexamples", "autobenches"] {
-            package.insert(key.into(), Value::Boolean(false));
-        }
-    }
-    for key in ["bin", "test", "example", "bench", "features"] {
-        manifest.remove(key);
-    }
     let lesson = format!("lesson{}", twin.number);
     for key in ["dependencies", "dev-dependencies"] {
         if let Some(Value::Table(dependencies)) = manifest.get_mut(key) {
@@ -184,57 +173,44 @@ fn package(twin: &Twin, mut manifest: Table, base: &Path) -> Table {
             }
         }
     }
-    let tracked = |file: &str| path_from(&twin.folder, &twin.lesson.join(file), &twin.root);
-    let dependencies = manifest
-        .entry("dependencies")
-        .or_insert_with(|| Value::Table(Table::new()));
-    if let Value::Table(dependencies) = dependencies {
-        let inside = twin.lesson.strip_prefix(&twin.root).unwrap_or(&twin.lesson);
-        let path = path_from(&twin.folder, &base.join(inside), &twin.root);
-        let reference = table([("package", lesson), ("path", path)]);
-        dependencies.insert("reference".into(), Value::Table(reference));
-    }
-    let features = Table::from_iter([
-        ("fallback".to_owned(), Value::Array(Vec::new())),
-        ("stubs".to_owned(), Value::Array(Vec::new())),
-    ]);
-    manifest.insert("features".into(), Value::Table(features));
-    let library = manifest.entry("lib").or_insert_with(|| Value::Table(Table::new()));
-    if let Value::Table(library) = library {
-        library.insert("path".into(), Value::String("src/lib.rs".into()));
-        library.insert("doctest".into(), Value::Boolean(false));
-        library.insert("test".into(), Value::Boolean(false));
+    let name = twin.package();
+    let tracked = |file: &str| Value::String(path_from(&twin.folder, &twin.lesson.join(file), &twin.root));
+    let inside = twin.lesson.strip_prefix(&twin.root).unwrap_or(&twin.lesson);
+    let reference = Value::String(path_from(&twin.folder, &base.join(inside), &twin.root));
+    // Examples, because cargo builds the binary for the sake of an integration test, and the story is the slowest part.
+    let mut own = format!(
+        "package = {{ name = \"{name}\", autobins = false, autotests = false, autoexamples = false, autobenches = false }}\n\
+         features = {{ fallback = [] }}\n\
+         lib = {{ path = \"src/lib.rs\", doctest = false, test = false }}\n\
+         dependencies = {{ reference = {{ package = \"{lesson}\", path = {reference} }} }}\n\
+         [[example]]\nname = \"{name}-exercises\"\npath = {}\ntest = true\n",
+        tracked("tests/exercises.rs")
+    );
+    if has_costs(twin) {
+        own += &format!(
+            "[[example]]\nname = \"{name}-costs\"\npath = \"examples/costs.rs\"\ntest = true\nharness = false\n"
+        );
     }
     if twin.owner == Owner::Learner && twin.lesson.join("src/main.rs").is_file() {
-        let mut binary = table([("name", name.clone()), ("path", tracked("src/main.rs"))]);
-        binary.insert("test".into(), Value::Boolean(false));
-        manifest.insert("bin".into(), Value::Array(vec![Value::Table(binary)]));
+        own += &format!(
+            "[[bin]]\nname = \"{name}\"\npath = {}\ntest = false\n",
+            tracked("src/main.rs")
+        );
     }
-    // Examples, because cargo builds the binary for the sake of an integration test, and the story is the slowest part.
-    let mut tests = table([
-        ("name", format!("{name}-exercises")),
-        ("path", tracked("tests/exercises.rs")),
-    ]);
-    tests.insert("test".into(), Value::Boolean(true));
-    let mut examples = vec![Value::Table(tests)];
-    if has_costs(twin) {
-        let mut costs = table([
-            ("name", format!("{name}-costs")),
-            ("path", "examples/costs.rs".to_owned()),
-        ]);
-        costs.insert("test".into(), Value::Boolean(true));
-        costs.insert("harness".into(), Value::Boolean(false));
-        examples.push(Value::Table(costs));
+    for key in ["bin", "test", "example", "bench", "features"] {
+        manifest.remove(key);
     }
-    manifest.insert("example".into(), Value::Array(examples));
+    let own: Table = own.parse().expect("it was written above");
+    for (key, value) in own {
+        match (manifest.get_mut(&key), value) {
+            (Some(Value::Table(old)), Value::Table(new)) => old.extend(new),
+            (_, value) => drop(manifest.insert(key, value)),
+        }
+    }
+    if let Some(Value::Table(package)) = manifest.get_mut("package") {
+        package.remove("default-run");
+    }
     manifest
-}
-
-fn table<const N: usize>(entries: [(&str, String); N]) -> Table {
-    entries
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), Value::String(value)))
-        .collect()
 }
 
 /// The package that a dependency is, whatever the name that it has here.

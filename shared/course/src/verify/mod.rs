@@ -1,22 +1,17 @@
 //! `cargo course verify`: is every exercise of every lesson what an exercise has to be?
 //!
-//! The definition: the reference passes; for each exercise k, a twin with only that body stubbed compiles, its group of tests fails, and
-//! every other group passes. A mend exercise's faulty body is held to the same. A catch exercise's reference kills every planted
+//! The definition: the reference passes; for each exercise k, with only that body stubbed, its group of tests fails and every other group
+//! passes. A mend exercise's faulty body is held to the same. A catch exercise's reference kills every planted
 //! fault, and an empty answer does not pass. Hints, minutes, difficulty and the named wrong ideas are complete, and the chapter
 //! names the exercise. The fault of each wrong idea is planted, and the idea must be named for it; other faults are planted, which must
 //! fail and be named as none.
 //!
 //! # Why one build is enough
-//! A twin for each of thirty exercises would be built thirty times. Instead there is one twin a lesson, in which every body is a
-//! `todo!`, built twice:
-//!
-//! 1. Compiled with the ordinary `todo!`: every body is stubbed at once. A function's body is compiled from the signatures of other
-//!    functions and never from their bodies, as long as no signature says `impl Trait` for its result or is `const` (checked here). So a
-//!    crate in which all bodies are stubs compiles if and only if each stub compiles, and the reference's own build shows the
-//!    same of the other bodies. Together: each mixture of stubs and reference bodies compiles, "only k stubbed" among them.
-//! 2. Built with a `todo!` that puts a switch in front of the reference's body: `COURSE_SWITCH="stub 05.1"` makes the body of 05.1
-//!    panic as its stub would, and leaves every other body the reference's. Nothing else tells this program from one that was
-//!    built with only that stub, so the tests are run once for each exercise on one build.
+//! A twin for each of thirty exercises would be built thirty times. Instead there is one twin a lesson, in which every body begins with
+//! a switch: `COURSE_SWITCH="stub 05.1"` makes the body of 05.1 panic as the learner's does before it is written, and leaves every other
+//! body the reference's. Nothing else tells this program from one that was built with only that stub. Planted faults are cases of the
+//! same switch. That each body compiles for itself is a matter of signatures: none says `impl Trait` for its result or is `const`
+//! (checked here).
 
 mod trial;
 mod written;
@@ -84,15 +79,11 @@ pub fn verify(course: &Course, numbers: &[String]) -> Result<Outcome, CourseErro
     for twin in &twins {
         twin.refresh(course)?;
     }
-    build::build_all(course, &twins, true)?;
-    let programs = build::build_all(course, &twins, false)?;
+    let built = build::build_all(course, &twins)?;
     for twin in &twins {
-        let name = format!("{}-exercises", twin.package());
-        let program = programs.iter().find(|(built, _)| *built == name);
-        let Some((_, program)) = program else {
-            outcome
-                .problems
-                .push(format!("lesson {}: its tests were not built", twin.number));
+        let Some(program) = built.program(&format!("{}-exercises", twin.package())) else {
+            let problem = format!("lesson {}: its tests were not built", twin.number);
+            outcome.problems.push(problem);
             continue;
         };
         let tests = twin.tests()?;
