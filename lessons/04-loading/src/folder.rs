@@ -2,10 +2,11 @@
 
 use crate::bytes::{Access, FileBytes, read_text};
 use crate::checkpoint::Checkpoint;
-use crate::config::{self, CONFIG_FILE, GENERATION_FILE, Json, ModelConfig, RopeScaling};
+use crate::config::{self, CONFIG_FILE, GENERATION_FILE, ModelConfig, RopeScaling};
 use crate::dtype::Dtype;
 use crate::error::{LoadError, Result};
 use crate::gguf::{self, Gguf};
+use crate::json::Json;
 use crate::random::{self, RandomWeights};
 use crate::source::WeightSource;
 use crate::tokenizer::{TOKENIZER_FILE, Tokenizer};

@@ -37,12 +37,15 @@ pub mod costs;
 pub mod exercises;
 pub mod memory;
 
+mod json;
 pub mod config;
 pub mod shapes;
 pub mod source;
 
+mod shards;
 pub mod checkpoint;
 pub mod random;
+mod spelling;
 pub mod tokenizer;
 
 pub mod folder;

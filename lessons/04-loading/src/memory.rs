@@ -1,6 +1,6 @@
 //! Loading by a plan, and the memory that a process used at its worst moment.
 
-use crate::bytes::{Access, LoadPlan, unreadable};
+use crate::bytes::{Access, unreadable};
 use crate::checkpoint::Checkpoint;
 use crate::dtype::widen;
 use crate::error::Result;
@@ -9,6 +9,9 @@ use crate::source::WeightSource;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+
+// Learners' files name it here.
+pub use crate::bytes::LoadPlan;
 
 /// Loads all tensors of a folder as `f32` by a plan. It holds at most [`crate::exercises::peak_bytes`] on the heap, and
 /// the header.

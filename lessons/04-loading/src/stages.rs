@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A CPU computes from the memory into which the file was read, so "move to the device" takes no time, unless the
-//! weights are moved into the order that the kernels read best: lesson 02's panels. Lesson 05 does that.
+//! weights are moved into the order that the kernels read best: lesson 02's panels.
 //!
 //! One matrix-vector product with every matrix stands for the first token, because nearly all of its time goes there.
 

@@ -5,9 +5,10 @@
 //! at once give the same text.
 
 use crate::bytes::unreadable;
-use crate::config::{ModelConfig, describe};
+use crate::config::ModelConfig;
 use crate::error::{LoadError, Result};
-use serde_json::Value;
+use crate::json::describe;
+use crate::spelling::{Spelling, strips_leading_space};
 use std::path::Path;
 use training::TokenId;
 
@@ -23,15 +24,6 @@ pub struct Tokenizer {
     is_special: Vec<bool>,
     /// Whether the decoder drops one space at the start of a text, as that of SentencePiece does.
     strips_leading_space: bool,
-}
-
-/// How the vocabulary spells bytes.
-#[derive(Clone, Copy, PartialEq)]
-enum Spelling {
-    /// Each byte as one printable character (GPT-2's table).
-    ByteLevel,
-    /// A space as `▁`, a byte without a piece as `<0x0A>` (SentencePiece).
-    Metaspace,
 }
 
 impl Tokenizer {
@@ -63,7 +55,7 @@ impl Tokenizer {
         let inner = tokenizers::Tokenizer::from_bytes(json)
             .map_err(|error| bad("a file of the `tokenizers` library", error.to_string()))?;
         let decoder = serde_json::to_value(inner.get_decoder()).map_err(|error| bad("a decoder", error.to_string()))?;
-        let Some(spelling) = spelling(&decoder) else {
+        let Some(spelling) = Spelling::of(&decoder) else {
             return Err(bad(
                 "a ByteLevel, ByteFallback or Metaspace decoder",
                 describe(Some(&decoder)),
@@ -82,14 +74,12 @@ impl Tokenizer {
         }
         let mut pieces = vec![Box::<[u8]>::default(); num_ids];
         let mut is_special = vec![false; num_ids];
-        let bytes_of = byte_table();
         for (text, id) in vocabulary {
             let added = added.get(&id);
             is_special[id as usize] = added.is_some_and(|token| token.special);
-            pieces[id as usize] = match (added.is_some(), spelling) {
-                (false, Spelling::ByteLevel) => byte_level_bytes(&text, &bytes_of),
-                (false, Spelling::Metaspace) => metaspace_bytes(&text),
-                (true, _) => text.as_bytes().into(),
+            pieces[id as usize] = match added {
+                Some(_) => text.as_bytes().into(),
+                None => spelling.bytes(&text),
             };
         }
         Ok(Self {
@@ -196,67 +186,4 @@ impl Tokenizer {
     pub fn piece(&self, id: TokenId) -> Option<String> {
         self.inner.id_to_token(id.0)
     }
-}
-
-/// The parts of a decoder: those of a sequence, or the decoder itself.
-fn parts(decoder: &Value) -> Vec<&Value> {
-    match decoder["decoders"].as_array() {
-        Some(parts) => parts.iter().collect(),
-        None => vec![decoder],
-    }
-}
-
-fn spelling(decoder: &Value) -> Option<Spelling> {
-    let has = |kind: &str| parts(decoder).iter().any(|part| part["type"] == kind);
-    if has("ByteLevel") {
-        Some(Spelling::ByteLevel)
-    } else if has("ByteFallback") || has("Metaspace") {
-        Some(Spelling::Metaspace)
-    } else {
-        None
-    }
-}
-
-fn strips_leading_space(decoder: &Value) -> bool {
-    parts(decoder).iter().any(|part| match part["type"].as_str() {
-        Some("Strip") => part["content"] == " " && part["start"] == 1,
-        Some("Metaspace") => part["prepend_scheme"] != "never",
-        _ => false,
-    })
-}
-
-/// GPT-2's table from characters back to bytes: printable Latin-1 stands for itself, the other 68 bytes for U+0100 and
-/// up.
-fn byte_table() -> [Option<u8>; 324] {
-    let mut table = [None; 324];
-    let mut next = 256;
-    for byte in 0..=255_u8 {
-        let printable = matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
-        let character = if printable {
-            usize::from(byte)
-        } else {
-            next += 1;
-            next - 1
-        };
-        table[character] = Some(byte);
-    }
-    table
-}
-
-/// The bytes of a byte-level piece. A piece with a character outside the table stands for its own text.
-fn byte_level_bytes(piece: &str, bytes_of: &[Option<u8>; 324]) -> Box<[u8]> {
-    let byte = |c: char| bytes_of.get(c as usize).copied().flatten();
-    let bytes: Option<Box<[u8]>> = piece.chars().map(byte).collect();
-    bytes.unwrap_or_else(|| piece.as_bytes().into())
-}
-
-fn metaspace_bytes(piece: &str) -> Box<[u8]> {
-    let hex = piece.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
-    if let Some(byte) = hex
-        .filter(|hex| hex.len() == 2)
-        .and_then(|hex| u8::from_str_radix(hex, 16).ok())
-    {
-        return [byte].into();
-    }
-    piece.replace('▁', " ").into_bytes().into()
 }

@@ -1,9 +1,7 @@
 //! The commands besides the story.
 
-use anyhow::Context;
-use generation::chat::Message;
 use generation::eval::Evaluator;
-use generation::text::TextStream;
+use generation::terminal::{self, Answered};
 use generation::{Model, State};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::args::CommonArgs;
@@ -11,98 +9,44 @@ use lab::table::Table;
 use lab::{number, term};
 use layout::pool::Pool;
 use serde_json::json;
-use std::io::IsTerminal;
 use std::time::Instant;
 use training::corpus::evaluation::EvalSize;
 use training::corpus::{EvalDocument, Evaluation, Literature};
 use training::grammar::Grammar;
 use training::split::Split;
 
-/// Tokens that `generate` writes when nothing is said.
-const DEFAULT_TOKENS: usize = 64;
-
-/// `generate`: the answer streams to stdout; with --json one document instead.
+/// `generate`: continues the prompt with the naive loop.
 pub fn generate(args: &CommonArgs, chat: bool) -> anyhow::Result<()> {
-    let text = args
-        .prompt
-        .as_deref()
-        .context("generate needs a text to go on from; give one with --prompt \"…\"")?;
-    let started = Instant::now();
-    let model = Model::open(&args.model)?;
-    let pool = Pool::new(args.threads());
-    let loaded = started.elapsed();
-    let prompt = match chat {
-        true => model.encode_chat(&[Message::user(text)])?,
-        false => model.encode_prompt(text)?,
-    };
-    let tokenizer = model.tokenizer()?;
-    let mut stream = match chat {
-        true => TextStream::new(tokenizer),
-        false => TextStream::continuing(tokenizer),
-    };
-    if !args.json && std::io::stdout().is_terminal() && !chat {
-        // A reader at a terminal sees the text as a whole; a pipe gets the answer only.
-        term::print(&term::Tone::Dim.paint(text));
-    }
-    let mut state = State::new(&model.config, 0);
-    let begun = Instant::now();
-    let mut token_ms = Vec::new();
-    let mut last = begun;
-    let mut answer = String::new();
-    let generation = model.generate(
-        &mut state,
-        &pool,
-        &prompt,
-        args.tokens.unwrap_or(DEFAULT_TOKENS),
-        &mut |token| {
+    terminal::generate(args, chat, |model, pool, prompt, max_new_tokens, on_token| {
+        let mut state = State::new(&model.config, 0);
+        let mut token_ms = Vec::new();
+        let begun = Instant::now();
+        let mut last = begun;
+        let generation = model.generate(&mut state, pool, prompt, max_new_tokens, &mut |token| {
             let now = Instant::now();
             token_ms.push((now - last).as_secs_f64() * 1e3);
             last = now;
-            let piece = stream.push(token);
-            answer.push_str(piece);
-            if !args.json {
-                term::print(piece);
-            }
-        },
-    )?;
-    let total = begun.elapsed();
-    let rest = stream.finish();
-    answer.push_str(rest);
-    let new_tokens = generation.tokens.len();
-    if args.json {
-        let document = json!({
-            "model": model.name,
-            "prompt_tokens": generation.prompt_tokens,
-            "tokens": generation.tokens,
-            "text": answer,
-            "finish_reason": generation.finish_reason,
-            "rows_computed": generation.rows_recomputed(),
-            "timings": {
-                "load_ms": loaded.as_secs_f64() * 1e3,
-                "first_token_ms": token_ms.first(),
-                "total_ms": total.as_secs_f64() * 1e3,
-                "token_ms": token_ms,
-            },
-        });
-        term::print(&format!("{document:#}\n"));
-        return Ok(());
-    }
-    term::print(&format!("{rest}\n"));
-    if std::io::stderr().is_terminal() {
-        let per_token = total.as_secs_f64() / new_tokens.max(1) as f64;
-        eprintln!(
-            "{}",
-            term::Tone::Dim.paint(&format!(
-                "{} prompt tokens, {new_tokens} new ones in {} ({} a token, {} rows computed), ended by {:?}",
-                generation.prompt_tokens,
-                number::seconds(total.as_secs_f64()),
-                number::seconds(per_token),
-                generation.rows_recomputed(),
-                generation.finish_reason,
-            ))
+            on_token(token);
+        })?;
+        let total = begun.elapsed().as_secs_f64();
+        let (rows, new_tokens) = (generation.rows_recomputed(), generation.tokens.len());
+        let summary = format!(
+            "{} prompt tokens, {new_tokens} new ones in {} ({} a token, {rows} rows computed), ended by {:?}",
+            generation.prompt_tokens,
+            number::seconds(total),
+            number::seconds(total / new_tokens.max(1) as f64),
+            generation.finish_reason,
         );
-    }
-    Ok(())
+        let values = json!({
+            "rows_computed": rows,
+            "timings": {"first_token_ms": token_ms.first(), "total_ms": total * 1e3, "token_ms": token_ms},
+        });
+        Ok(Answered {
+            generation,
+            values,
+            summary,
+        })
+    })
 }
 
 /// `eval`: scores lesson 03's texts and questions with any model folder.

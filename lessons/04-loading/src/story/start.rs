@@ -204,8 +204,8 @@ fn chart(story: &mut Story, samples: &Samples, source: &str, bytes: u64) -> anyh
     );
     story.values("stages_ms", recorded);
     story.say(
-        "eager = read into buffers; mapped = computed straight from the mapping; packed = mapped, then moved into lesson 02's panels, as lesson \
-         05 does. One product with every matrix stands for the first token, the same again for the next one.",
+        "eager = read into buffers; mapped = computed straight from the mapping; packed = mapped, then moved into lesson 02's \
+         panels. One product with every matrix stands for the first token, the same again for the next one.",
     );
     story.chart(&chart)?;
     Ok(())
