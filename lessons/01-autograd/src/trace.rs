@@ -1,4 +1,4 @@
-//! The tape, written out: what the figure of this lesson draws, and the first thing to print when a gradient is wrong.
+//! The tape, written out line by line: the first thing to print when a gradient is wrong.
 
 use std::collections::HashMap;
 use std::fmt;
