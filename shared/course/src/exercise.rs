@@ -276,8 +276,8 @@ pub struct Prediction {
     pub question: String,
     /// What can be answered; empty where a number is asked for.
     pub options: Vec<String>,
-    /// Index of the right option; `None` where the story measures it.
-    pub answer: Option<usize>,
+    /// Index of the right option, or the right number; `None` where the story measures it.
+    pub answer: Option<f64>,
     /// Why the right answer is right.
     pub because: String,
     /// One text for each option; that of the right option is empty.

@@ -135,7 +135,8 @@ fn prediction(prediction: &Prediction, missing: &mut Vec<String>) {
     if prediction.options.len() < 2 {
         missing.push("expected at least two `options`".to_owned());
     }
-    answers(&prediction.options, prediction.answer, &prediction.answers, missing);
+    let right = prediction.answer.map(|index| index as usize);
+    answers(&prediction.options, right, &prediction.answers, missing);
 }
 
 /// One text for each wrong option, and none for the right one. Where the right one is measured, each may be wrong.
