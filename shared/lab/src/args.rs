@@ -55,7 +55,7 @@ impl CommonArgs {
 }
 
 impl Default for CommonArgs {
-    /// What an empty command line gives.
+    /// The flags of an empty command line.
     fn default() -> Self {
         Self {
             model: "stories".into(),

@@ -1,6 +1,6 @@
 //! What an exercise costs: the learner's function against the reference's, counted and timed.
 //!
-//! A lesson lists one [`Task`] for each function that is worth it. The learner's crate and the reference compile the same
+//! A lesson lists one [`Task`] for each function whose cost is counted. The learner's crate and the reference compile the same
 //! list, each against its own functions, and a small program calls [`main`] with both. `cargo course check` reads the counts
 //! after a pass, `cargo course run` shows the race.
 
@@ -20,13 +20,13 @@ use crate::number;
 use crate::race::{Race, RaceResult};
 use crate::table::Table;
 
-/// A fixed small piece of work that calls one exercise's function.
+/// A small piece of work that calls the function of one exercise.
 pub struct Task {
-    /// The exercise: `05.1`.
+    /// Id of the exercise: `05.1`.
     pub exercise: &'static str,
-    /// What is done, for a reader: "one row of 256".
+    /// Description of the work: "one row of 256".
     pub what: String,
-    /// Does it once. It can be done again, and then costs the same.
+    /// Does the work once. Each further call costs the same.
     pub work: Box<dyn FnMut() + Send>,
 }
 
@@ -44,19 +44,19 @@ impl Task {
 /// The counts of one task. `None`: the work panicked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// The exercise.
+    /// Id of the exercise.
     pub exercise: String,
-    /// What was done.
+    /// Description of the work.
     pub what: String,
     /// The learner's counters by name; those that are zero are left out.
     pub yours: Option<BTreeMap<String, u64>>,
-    /// The reference's.
+    /// The reference's counters by name.
     pub reference: Option<BTreeMap<String, u64>>,
 }
 
 impl Counts {
-    /// A row for each counter that either side has: name, yours, the reference's. Allocations are always among them, for "allocates
-    /// nothing" is worth knowing. Empty when the work panicked.
+    /// A row for each counter that either side has: name, yours, the reference's. Allocations are always among them, because
+    /// "allocates nothing" is a result. Empty when the work panicked.
     pub fn rows(&self) -> Vec<(&str, u64, u64)> {
         let (Some(yours), Some(reference)) = (&self.yours, &self.reference) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! How a lesson's program ends.
+//! The exit status of a lesson's program.
 
 use std::process::ExitCode;
 

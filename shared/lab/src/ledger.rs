@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::alloc;
 
-/// What was done inside a [`measure`] scope.
+/// Counts of the work inside a [`measure`] scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ledger {
     /// Multiplications followed by an addition (one fused multiply-add is one).
@@ -23,7 +23,7 @@ pub struct Ledger {
     pub bytes_written: u64,
     /// Rows (token positions) that went through a layer stack or a matrix.
     pub rows: u64,
-    /// Steps: forward passes, optimizer steps, whatever the lesson's loop repeats.
+    /// Steps of the lesson's loop: forward passes, optimizer steps.
     pub steps: u64,
     /// Allocations of the whole process, from [`crate::alloc`]; 0 without the counting allocator.
     pub allocations: u64,

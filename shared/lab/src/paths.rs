@@ -1,4 +1,4 @@
-//! Where things lie: the workspace, its data, a lesson's folder, the place for charts.
+//! Paths: the workspace, its data, a lesson's folder, the folder for charts.
 
 use std::path::{Path, PathBuf};
 

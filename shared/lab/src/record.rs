@@ -18,15 +18,15 @@ pub struct Document {
     pub schema: u32,
     /// Package name: `lesson05`.
     pub lesson: String,
-    /// As told by [`crate::story::Story::model`].
+    /// Name of the model, as given to [`crate::story::Story::model`].
     pub model: Option<String>,
-    /// Where it ran.
+    /// Machine that it ran on.
     pub machine: Machine,
     /// The story's steps and their values.
     pub steps: Vec<StepRecord>,
-    /// Races, in order.
+    /// Results of the races, in order.
     pub races: Vec<RaceResult>,
-    /// Counted work.
+    /// Counts of work by name, over all ledgers of the story.
     pub ledger: BTreeMap<String, u64>,
     /// Claims and what was measured.
     pub claims: Vec<ClaimRecord>,
@@ -69,7 +69,7 @@ impl Document {
     }
 }
 
-/// Replaces a file whole: a run that is interrupted leaves the old one, never a half. Creates the folder.
+/// Replaces a file whole: a run that is interrupted leaves the old one, never a part of the new one. Creates the folder.
 pub fn replace_file(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
@@ -79,7 +79,7 @@ pub fn replace_file(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     file.write_all(contents)?;
     drop(file);
     std::fs::rename(&unfinished, path).inspect_err(|_| {
-        // The rename's error is the one to report; what is left of the file is only rubbish.
+        // The error of the rename is reported; an error while the rest is removed would hide it.
         let _ = std::fs::remove_file(&unfinished);
     })
 }
@@ -87,30 +87,30 @@ pub fn replace_file(path: &Path, contents: &[u8]) -> std::io::Result<()> {
 /// One step of the story.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// Its title.
+    /// Title of the step.
     pub title: String,
-    /// What was shown or recorded, by key.
+    /// Values that were shown or recorded, by key.
     pub values: BTreeMap<String, Value>,
 }
 
 /// A number with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The number; `None` where nothing was measured.
+    /// The measured number; `None` where nothing was measured.
     pub value: Option<f64>,
-    /// Its unit.
+    /// Unit of the number.
     pub unit: String,
 }
 
-/// How a claim fared.
+/// Whether a claim holds in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// As claimed.
+    /// The claim holds.
     Holds,
-    /// In part, or under a condition that the note states.
+    /// The claim holds in part, or under a condition that the note states.
     Partly,
-    /// Not on this machine or this workload.
+    /// The claim does not hold on this machine or for this workload.
     NotHere,
     /// Nothing was measured; the note says why.
     NotMeasured,
@@ -135,9 +135,9 @@ pub struct ClaimRecord {
     pub id: String,
     /// What is claimed, in words.
     pub claimed: String,
-    /// What was found.
+    /// What was measured.
     pub measured: Measured,
-    /// The verdict.
+    /// Whether the claim holds.
     pub verdict: Verdict,
     /// Condition or reason, in a sentence; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -1,4 +1,4 @@
-//! The terminal: colours, widths, wrapping, bars, and lines that survive a closed pipe.
+//! The terminal: colours, widths, wrapping, bars, and output into a pipe that may be closed.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -11,17 +11,17 @@ pub const WIDTH: usize = 80;
 /// What a piece of text is, which decides its colour. Tones say nothing that the words do not say too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it comes.
+    /// No colour.
     Plain,
     /// A title, the number that matters.
     Strong,
     /// Keys, hints, rules.
     Dim,
-    /// A question to the reader, the bar of the newest.
+    /// A question to the reader, a mark.
     Accent,
     /// Right, holds, fastest.
     Good,
-    /// In part.
+    /// Holds in part.
     Warn,
     /// Wrong, does not hold.
     Bad,

@@ -24,7 +24,7 @@ impl Chart {
         Self::new(id, title, Body::Lines(Lines::default()))
     }
 
-    /// Bars over names; horizontal where the names are long.
+    /// Bars with names.
     pub fn bars(id: &str, title: &str) -> Self {
         Self::new(id, title, Body::Bars(Bars::default()))
     }
@@ -47,7 +47,7 @@ impl Chart {
             "values fill whole rows"
         );
         let rows = values.len() / columns;
-        // A thousandth is finer than the shades; NaN, which JSON has not, becomes neither class.
+        // Steps of a thousandth are finer than the shades. JSON has no NaN: it becomes a value between the classes.
         let values = values
             .iter()
             .map(|v| if v.is_nan() { 0.5 } else { (v * 1000.0).round() / 1000.0 })
@@ -71,12 +71,12 @@ impl Chart {
         self.label("x", text)
     }
 
-    /// Name and unit of the axis of values (vertical; along the bars where they are horizontal).
+    /// Name and unit of the axis of values: the vertical one, or the one along the bars.
     pub fn y_label(self, text: &str) -> Self {
         self.label("y", text)
     }
 
-    /// A line under the title: the baseline, the machine, what was held constant.
+    /// A line under the title: the workload, the machine, what was held constant.
     pub fn note(self, text: &str) -> Self {
         self.label("note", text)
     }
@@ -179,7 +179,7 @@ fn rounded((x, y): (f64, f64)) -> (f64, f64) {
     (short(x), short(y))
 }
 
-/// JSON has no NaN and a chart no place for it.
+/// Whether a point can be drawn, and written as JSON.
 fn is_finite((x, y): &(f64, f64)) -> bool {
     x.is_finite() && y.is_finite()
 }

@@ -1,8 +1,7 @@
 //! Charts: a spec that is plain data, drawn as SVG in one theme.
 //!
 //! A chart names its unit and its baseline, starts at zero unless it is logarithmic, and is readable on a dark page and
-//! on a light one. Every text has a key (`title`, `x`, `y`, `series.naive`), so that another
-//! language can replace it in the JSON.
+//! on a light one. Every text has a key (`title`, `x`, `y`, `series.naive`) in the JSON.
 
 mod bars;
 mod build;
@@ -24,15 +23,15 @@ use serde::{Deserialize, Serialize};
 /// A chart, as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// Stable name: also the file name.
+    /// Stable name, which is also the file name.
     pub id: String,
     /// Every text of the chart, by key.
     pub labels: BTreeMap<String, String>,
     /// Logarithmic horizontal axis.
     pub log_x: bool,
-    /// Logarithmic vertical axis (of horizontal bars: the axis of values).
+    /// Logarithmic axis of values.
     pub log_y: bool,
-    /// Fixed range of the vertical axis, where the lesson asks for one.
+    /// Fixed range of the axis of values.
     pub y_range: Option<(f64, f64)>,
     /// What is drawn.
     pub body: Body,
@@ -74,11 +73,11 @@ pub enum Stroke {
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Key of its name.
+    /// Key of the line's name.
     pub key: String,
-    /// How it is drawn.
+    /// How the line is drawn.
     pub stroke: Stroke,
-    /// Its points, by ascending x.
+    /// Points of the line, by ascending x.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -93,7 +92,7 @@ pub struct Bars {
     pub stacked: bool,
     /// Key of the group (or part) that the others are compared with.
     pub baseline: Option<String>,
-    /// Whether a smaller value is the better one, which turns the ratios to the baseline round.
+    /// Whether a smaller value is the better one. The ratio to the baseline is then baseline over value.
     pub less_is_better: bool,
     /// Limits across all bars: key and value.
     pub rules: Vec<(String, f64)>,
@@ -102,13 +101,13 @@ pub struct Bars {
 /// A coloured plane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Field {
-    /// Left and right end.
+    /// Left and right end of the plane.
     pub x_range: (f64, f64),
-    /// Lower and upper end.
+    /// Lower and upper end of the plane.
     pub y_range: (f64, f64),
-    /// Cells across.
+    /// Number of cells across.
     pub columns: usize,
-    /// Cells upward.
+    /// Number of cells upward.
     pub rows: usize,
     /// `[rows, columns]`, lowest row first; 0 is the first colour, 1 the second, 0.5 the border between them.
     pub values: Vec<f32>,

@@ -9,11 +9,11 @@ use super::{font, theme};
 
 /// A name beside the data.
 pub struct Name {
-    /// In lines.
+    /// The name, in lines.
     pub lines: Vec<String>,
-    /// What ties it to the data.
+    /// The swatch in front of the name.
     pub swatch: Swatch,
-    /// The height at which it would like to stand.
+    /// Height of what it names.
     pub wanted: f64,
     /// The end of its line, where that lies at the edge: a hair line leads from there.
     pub from: Option<(f64, f64)>,

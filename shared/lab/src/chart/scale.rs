@@ -1,4 +1,4 @@
-//! Axes: which range they show, where their ticks stand and how those are written.
+//! Axes: their range, the places of their ticks and the texts of these.
 //!
 //! plotters chooses ticks, too, but writes them all in full, names powers of two by powers of ten, and lets labels touch. So
 //! an axis brings its own ticks; where a value stands, plotters asks [`Ranged::map`].
@@ -17,9 +17,9 @@ pub struct Axis {
     pub low: f64,
     /// Right or upper end.
     pub high: f64,
-    /// Equal ratios take equal room.
+    /// Whether equal ratios take equal room.
     pub log: bool,
-    /// Places and texts, ascending.
+    /// Places and texts of the ticks, ascending.
     pub ticks: Vec<(f64, String)>,
     /// Pixels between the ends of the plot and the ends of the axis.
     pub air: f64,

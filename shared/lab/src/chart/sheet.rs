@@ -18,7 +18,7 @@ use super::{Chart, font};
 /// A chart's axes and data, for plotters.
 pub type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
-/// How a name is tied to what it names.
+/// The sign in front of a name, drawn as what it names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Swatch {
     /// A line with its marker (none where there are too many points for markers).

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Measures one call. Tests give their own, so that no test looks at the real time.
+/// Measures one call. Tests bring their own, so that no test depends on the real time.
 pub trait Clock {
     /// Time since any fixed moment; never goes back.
     fn now(&mut self) -> Duration;

@@ -21,7 +21,7 @@ pub use quiet::Disturbance;
 pub use result::{RaceEntry, RaceResult};
 pub use stats::{Quartiles, median, quartiles};
 
-/// Which end of the unit wins.
+/// Whether lower or higher values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -31,7 +31,7 @@ pub enum Better {
     Higher,
 }
 
-/// What a race can fail with.
+/// Why a race fails.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum RaceError {
     /// An entry gave another result than the baseline: its time means nothing.
@@ -43,7 +43,7 @@ pub enum RaceError {
         entry: String,
         /// The entry that it was compared with.
         baseline: String,
-        /// In the words of the check.
+        /// What the check found.
         why: String,
     },
     /// The baseline named is not among the entries.
@@ -103,7 +103,7 @@ impl<'a, O> Race<'a, O> {
         self
     }
 
-    /// Which end of the unit wins.
+    /// Whether lower or higher values are better.
     pub fn better(mut self, better: Better) -> Self {
         self.better = better;
         self
@@ -116,7 +116,7 @@ impl<'a, O> Race<'a, O> {
     }
 
     /// Repeats an entry inside one round until the round takes about this long, and divides. For work so short that
-    /// the clock itself would show. Not for entries that change when repeated.
+    /// reading the clock would add to its time. Not for entries that change when repeated.
     pub fn at_least(mut self, duration: Duration) -> Self {
         self.at_least = duration;
         self

@@ -7,15 +7,15 @@ use super::{Better, quartiles};
 /// One entry's outcome, in the race's unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RaceEntry {
-    /// As given to [`super::Race::entry`].
+    /// Name, as given to [`super::Race::entry`].
     pub name: String,
-    /// As given to [`super::Race::entry`].
+    /// Position on the axis of a chart, as given to [`super::Race::entry`].
     pub x: Option<f64>,
     /// Median of the rounds.
     pub median: f64,
     /// Third quartile minus first quartile of the rounds: half of them lie within.
     pub spread: f64,
-    /// Every round, in order.
+    /// Result of each round, in order. Not recorded.
     #[serde(skip)]
     pub samples: Vec<f64>,
 }
@@ -37,17 +37,17 @@ impl RaceEntry {
 /// The outcome of a race.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RaceResult {
-    /// Stable name, for machines.
+    /// Stable name in the recorded document.
     pub id: String,
-    /// For readers.
+    /// Title that readers see.
     pub title: String,
     /// Unit of every median and spread.
     pub unit: String,
-    /// Which end of the unit wins.
+    /// Whether lower or higher values are better.
     pub better: Better,
     /// Name of the entry that the others are compared with.
     pub baseline: String,
-    /// In the order in which they were given.
+    /// The entries, in the order in which they were added.
     pub entries: Vec<RaceEntry>,
 }
 
@@ -82,7 +82,7 @@ impl RaceResult {
     /// `x`, at the largest one.
     ///
     /// # Panics
-    /// If one of them did not take part: a slip in the lesson.
+    /// If the race has no entry of that name: a fault of the lesson.
     #[track_caller]
     pub fn ratio(&self, a: &str, b: &str) -> f64 {
         let find = |name: &str| {
@@ -95,7 +95,7 @@ impl RaceResult {
     /// As [`RaceResult::ratio`], at one `x`.
     ///
     /// # Panics
-    /// If one of them did not take part there.
+    /// If the race has no entry of that name there: a fault of the lesson.
     #[track_caller]
     pub fn ratio_at(&self, a: &str, b: &str, x: f64) -> f64 {
         let find = |name: &str| {

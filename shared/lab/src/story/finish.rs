@@ -1,4 +1,4 @@
-//! What a story measures and leaves behind: races, claims, charts, the document.
+//! What a story measures and records: races, claims, charts, the document.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -116,7 +116,7 @@ impl Story {
     }
 }
 
-/// A bar that moves only when it is told.
+/// A bar that does not move by itself.
 fn still_bar(len: u64, label: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr_with_hz(10));
     let template = "   {prefix} {bar:16} {pos}/{len} {elapsed} (left {eta}) {wide_msg}";

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The file: lesson and id of a prediction, and what the reader made of it.
+/// The file of all predictions and the answers to them.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Predictions {
     /// Version of this shape: 1.
     pub schema: u32,
-    /// By `05.rows-computed`.
+    /// Predictions by lesson and id: `05.rows-computed`.
     pub predictions: BTreeMap<String, Remembered>,
 }
 
-/// One prediction.
+/// The answers to one prediction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
-    /// The first answer: the one that teaches.
+    /// The first answer, which says what the reader believed.
     pub first: String,
     /// Whether the first answer was right.
     pub first_right: bool,
@@ -25,7 +25,7 @@ pub struct Remembered {
     pub latest: String,
     /// Whether the latest answer was right.
     pub latest_right: bool,
-    /// How often it was answered.
+    /// Number of answers.
     pub answers: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct Remembered {
 pub(super) struct Memory(pub(super) PathBuf);
 
 impl Memory {
-    /// What is stored; nothing where the file is missing or is not ours to read.
+    /// What is stored; nothing where the file is missing or can not be read.
     pub(super) fn load(&self) -> Predictions {
         std::fs::read_to_string(&self.0)
             .ok()

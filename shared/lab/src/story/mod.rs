@@ -36,7 +36,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! //! All text goes to stdout, or to stderr with `--json`, which leaves stdout to one document ([`crate::record`]).
+//! All text goes to stdout, or to stderr with `--json`, which leaves stdout to one document ([`crate::record`]).
 //! Between steps the story waits for Enter, but only where stdin and stdout are terminals and `--no-pause` is not given.
 
 mod finish;
@@ -76,7 +76,7 @@ pub struct LessonInfo {
 }
 
 impl LessonInfo {
-    /// Two digits: "05".
+    /// Number of the lesson, two digits: "05".
     pub fn number(&self) -> &'static str {
         self.folder.split('-').next().unwrap_or_default()
     }
@@ -100,7 +100,7 @@ impl Asked {
 /// A claim and what this run found.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
-    /// "G1".
+    /// Id of the claim: "G1".
     pub id: &'a str,
     /// What is claimed, in words.
     pub claimed: &'a str,
@@ -108,7 +108,7 @@ pub struct Claim<'a> {
     pub value: f64,
     /// Unit of the value.
     pub unit: &'a str,
-    /// How the claim fared.
+    /// Verdict of this run.
     pub verdict: Verdict,
     /// Condition or reason; may be empty.
     pub note: &'a str,
@@ -128,7 +128,7 @@ pub struct Story {
 impl Story {
     /// Begins a story on this process's terminal: prints its head, three lines.
     ///
-    /// What comes before the first [`Story::step`] is the opening: the place for something worth seeing at once.
+    /// What comes before the first [`Story::step`] is the opening, which shows the lesson's result or its problem at once.
     pub fn begin(info: LessonInfo, args: &CommonArgs) -> Self {
         let predictions = crate::paths::work_dir().join("predictions.json");
         // The machine is asked after the head is shown: git takes a moment and the reader should not wait for it.
@@ -166,7 +166,7 @@ impl Story {
         }
     }
 
-    /// The flags that the story was begun with.
+    /// The flags of this run.
     pub fn args(&self) -> &CommonArgs {
         &self.args
     }

@@ -31,7 +31,7 @@ pub enum Answer {
     Number(f64),
 }
 
-/// How often a reader may mistype before the story goes on.
+/// Number of answers that can not be read before the story goes on.
 const TRIES: usize = 3;
 
 fn letter(index: usize) -> char {
@@ -138,7 +138,7 @@ fn shown(prediction: &Prediction, answer: f64) -> String {
     }
 }
 
-/// By which factor a guess missed, where a factor says it.
+/// The factor between guess and answer, in words; empty where it has no meaning.
 fn distance(guess: f64, answer: f64) -> String {
     let factor = answer / guess;
     match factor {

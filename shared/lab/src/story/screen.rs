@@ -1,4 +1,4 @@
-//! What a story is written on: a terminal, a pipe, or the buffer of a test.
+//! Where a story is written: on a terminal, into a pipe, or into the buffer of a test.
 
 use std::io::{BufRead, ErrorKind, IsTerminal, Write};
 
@@ -140,7 +140,7 @@ impl Screen {
         if let Err(error) = written {
             self.closed = true;
             if self.exits_when_closed && error.kind() == ErrorKind::BrokenPipe {
-                // `| head` has read enough: the usual quiet end, and no panic.
+                // The reader of the pipe (`| head`) has ended: end quietly, without a panic.
                 std::process::exit(0);
             }
         }

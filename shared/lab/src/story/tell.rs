@@ -152,7 +152,7 @@ impl Story {
     fn remember(&mut self, id: &str, answer: &str, right: bool) {
         let key = format!("{}.{id}", self.info.number());
         if let Err(error) = self.memory.store(&key, answer, right) {
-            // The story matters more than its notebook: say it once and go on.
+            // A story does not stop because an answer can not be stored.
             let line = format!("({}: not stored: {error})", crate::paths::shown(&self.memory.0));
             self.say_as(Tone::Dim, line);
         }

@@ -1,6 +1,6 @@
-//! What readers type, read generously: full width, brackets, commas, suffixes.
+//! Reading what a reader types: full-width characters, brackets, commas and suffixes are accepted.
 
-/// What a Chinese keyboard types (ａ, １, ，, the wide blank) as plain ASCII; blanks around it gone.
+/// What a Chinese keyboard types (ａ, １, ，, the wide blank) as plain ASCII; without blanks around it.
 pub fn half_width(text: &str) -> String {
     let narrow = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
@@ -40,7 +40,7 @@ pub fn parse_number(typed: &str) -> Option<f64> {
     number.is_finite().then_some(number * factor)
 }
 
-/// Commas before groups of three digits part thousands; a lone comma elsewhere is a decimal one.
+/// Commas before groups of three digits separate thousands; any other comma is a decimal point.
 fn without_commas(digits: &str) -> String {
     let groups: Vec<&str> = digits.split(',').collect();
     let thousands = groups.len() > 1
