@@ -18,8 +18,8 @@
 //! So an output is always `fma(x[k_len-1], w[k_len-1], … fma(x[1], w[1], fma(x[0], w[0], 0)))`: one accumulator, k ascending. It does
 //! not matter which rows stand beside it, how many threads share the work, or how wide the registers are.
 
-use crate::lanes::{Lanes, ScalarLanes};
-use crate::simd::Isa;
+use crate::lanes::Lanes;
+use crate::simd::{Isa, Kernel};
 use half::bf16;
 
 /// Outputs whose weights are stored together: a panel is `[k][PANEL]`, one or two cache lines of f32 per step and vector.
@@ -76,7 +76,7 @@ pub(crate) trait Weight: Copy {
     ///
     /// # Safety
     /// `2 L::N` weights are readable.
-    unsafe fn load_pair<L: Lanes>(from: *const Self) -> [L::V; 2];
+    unsafe fn load_pair<L: Lanes>(lanes: L, from: *const Self) -> [L::V; 2];
 }
 
 impl Weight for f32 {
@@ -88,9 +88,9 @@ impl Weight for f32 {
         [at, at + L::N]
     }
     #[inline(always)]
-    unsafe fn load_pair<L: Lanes>(from: *const f32) -> [L::V; 2] {
+    unsafe fn load_pair<L: Lanes>(lanes: L, from: *const f32) -> [L::V; 2] {
         // SAFETY: the caller's.
-        unsafe { [L::load(from), L::load(from.add(L::N))] }
+        unsafe { [lanes.load(from), lanes.load(from.add(L::N))] }
     }
 }
 
@@ -106,71 +106,50 @@ impl Weight for bf16 {
         [first, first + PANEL / 2]
     }
     #[inline(always)]
-    unsafe fn load_pair<L: Lanes>(from: *const bf16) -> [L::V; 2] {
+    unsafe fn load_pair<L: Lanes>(lanes: L, from: *const bf16) -> [L::V; 2] {
         // SAFETY: the caller's.
-        let (first, second) = unsafe { L::load_bf16_pairs(from) };
+        let (first, second) = unsafe { lanes.load_bf16_pairs(from) };
         [first, second]
     }
 }
 
 /// Rows per register tile: as many as the registers hold, but about equal tiles (15 rows are 8 + 7, not 14 + 1).
 pub(crate) fn tile_rows(isa: Isa, rows: usize) -> usize {
-    let most = match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => crate::lanes::Avx512Lanes::ROWS,
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => crate::lanes::Avx2Lanes::ROWS,
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => crate::lanes::NeonLanes::ROWS,
-        _ => ScalarLanes::ROWS,
-    };
+    struct MostRows;
+    impl Kernel for MostRows {
+        type Output = usize;
+        #[inline(always)]
+        fn run<L: Lanes>(self, _: L) -> usize {
+            L::ROWS
+        }
+    }
+    let most = isa.run(MostRows);
     rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
 }
 
 /// Executes a block with the given instruction set.
 ///
 /// # Safety
-/// The machine has the instruction set; the pointers of the block are valid for the elements named beside them, and nobody else
-/// writes to them meanwhile.
+/// The pointers of the block are valid for the elements named beside them, and nothing else writes to the output meanwhile.
+///
+/// # Panics
+/// If the machine does not have the instruction set.
 pub(crate) unsafe fn multiply<W: Weight>(isa: Isa, block: &Block<W>) {
-    // SAFETY: the caller's, for all arms.
-    unsafe {
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => avx512(block),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => avx2(block),
-            #[cfg(target_arch = "aarch64")]
-            Isa::Neon => neon(block),
-            _ => panels_of::<ScalarLanes, W>(block),
+    struct Checked<'a, W>(&'a Block<W>);
+    impl<W: Weight> Kernel for Checked<'_, W> {
+        type Output = ();
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) {
+            // SAFETY: the caller of `multiply` answers for the block.
+            unsafe { panels_of(lanes, self.0) }
         }
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn avx512<W: Weight>(block: &Block<W>) {
-    // SAFETY: the caller's.
-    unsafe { panels_of::<crate::lanes::Avx512Lanes, W>(block) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn avx2<W: Weight>(block: &Block<W>) {
-    // SAFETY: the caller's.
-    unsafe { panels_of::<crate::lanes::Avx2Lanes, W>(block) }
-}
-
-#[cfg(target_arch = "aarch64")]
-#[target_feature(enable = "neon")]
-unsafe fn neon<W: Weight>(block: &Block<W>) {
-    // SAFETY: the caller's.
-    unsafe { panels_of::<crate::lanes::NeonLanes, W>(block) }
+    isa.run(Checked(block));
 }
 
 /// Cuts the block into register tiles.
 #[inline(always)]
-unsafe fn panels_of<L: Tiles, W: Weight>(block: &Block<W>) {
+unsafe fn panels_of<L: Lanes, W: Weight>(lanes: L, block: &Block<W>) {
     let pair = 2 * L::N;
     let end = block.columns.next_multiple_of(PANEL);
     let tiles = block.rows.div_ceil(block.tile_rows);
@@ -183,7 +162,7 @@ unsafe fn panels_of<L: Tiles, W: Weight>(block: &Block<W>) {
             let pairs = if few_rows && at + 2 * pair <= end { 2 } else { 1 };
             for tile in if rows_outside { outer..outer + 1 } else { 0..tiles } {
                 // SAFETY: the tile's rows and the columns at `at` lie in the block.
-                unsafe { tile_of::<L, W>(block, tile, at, pairs) };
+                unsafe { tile_of(lanes, block, tile, at, pairs) };
             }
             at += pair * pairs;
         }
@@ -203,7 +182,7 @@ struct Place<W> {
 
 /// One register tile of the block: `pairs` pairs of vectors from storage position `at` on.
 #[inline(always)]
-unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize, pairs: usize) {
+unsafe fn tile_of<L: Lanes, W: Weight>(lanes: L, block: &Block<W>, tile: usize, at: usize, pairs: usize) {
     let row = tile * block.tile_rows;
     let rows = block.tile_rows.min(block.rows - row);
     let ats = [at, at + 2 * L::N];
@@ -228,7 +207,7 @@ unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize,
     let last = if alone { columns[0][0] } else { columns[pairs - 1][1] };
     if last + L::N <= block.columns {
         // SAFETY: all its columns exist.
-        return unsafe { L::choose(rows, width, block, &place) };
+        return unsafe { choose(lanes, rows, width, block, &place) };
     }
 
     // Columns are missing: compute in a buffer that has all of them, and copy those that exist.
@@ -243,7 +222,7 @@ unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize,
         line[..real].copy_from_slice(sums);
     }
     // SAFETY: its columns begin at `first` and end before `first + 2 * PANEL`, which is what the buffer has.
-    unsafe { L::choose(rows, width, block, &place) };
+    unsafe { choose(lanes, rows, width, block, &place) };
     for (m, line) in buffer.chunks_exact(2 * PANEL).take(rows).enumerate() {
         // SAFETY: as above.
         let sums = unsafe { std::slice::from_raw_parts_mut(out.add(m * block.out_row + first), real) };
@@ -252,46 +231,37 @@ unsafe fn tile_of<L: Tiles, W: Weight>(block: &Block<W>, tile: usize, at: usize,
 }
 
 /// Chooses the tile for a number of rows and of vectors: constants in the machine code, so that all sums live in registers.
-trait Tiles: Lanes {
-    /// # Safety
-    /// As for [`register_tile`].
-    unsafe fn choose<W: Weight>(rows: usize, width: usize, block: &Block<W>, place: &Place<W>);
-}
-
-/// Only the tiles that a set can meet are compiled: each is a few kilobytes of machine code. The single vector is only there for whole
+///
+/// Only the tiles that an instruction set can meet are compiled: each is a few kilobytes of machine code. The single vector is only there for whole
 /// tiles; elsewhere it computes a pair.
-macro_rules! tiles {
-    ($lanes:ty, $most:literal, rows $($m:literal)*, few $($f:literal)*) => {
-        impl Tiles for $lanes {
-            #[inline(always)]
-            unsafe fn choose<W: Weight>(rows: usize, width: usize, block: &Block<W>, place: &Place<W>) {
-                // SAFETY: the caller's.
-                unsafe {
-                    match (width, rows) {
-                        (1, $most) => register_tile::<Self, W, $most, 1, 1>(block, place),
-                        $( (2, $m) => register_tile::<Self, W, $m, 1, 2>(block, place), )*
-                        $( (4, $f) => register_tile::<Self, W, $f, 2, 2>(block, place), )*
-                        _ => unreachable!("no tile of {rows} rows and {width} vectors"),
-                    }
+///
+/// # Safety
+/// As for [`register_tile`].
+#[inline(always)]
+unsafe fn choose<L: Lanes, W: Weight>(lanes: L, rows: usize, width: usize, block: &Block<W>, place: &Place<W>) {
+    macro_rules! tiles {
+        (whole $($w:literal)*; few $($f:literal)*; rows $($m:literal)*) => {
+            // SAFETY: the caller's.
+            unsafe {
+                match (width, rows) {
+                    $( (1, $w) if const { $w == L::ROWS } => register_tile::<L, W, $w, 1, 1>(lanes, block, place), )*
+                    $( (4, $f) if const { 2 * $f <= L::ROWS } => register_tile::<L, W, $f, 2, 2>(lanes, block, place), )*
+                    $( (2, $m) if const { $m <= L::ROWS } => register_tile::<L, W, $m, 1, 2>(lanes, block, place), )*
+                    _ => unreachable!("no tile of {rows} rows and {width} vectors"),
                 }
             }
-        }
-    };
+        };
+    }
+    tiles!(whole 4 6 12 14; few 1 2 3 4 5 6 7; rows 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 }
-tiles!(ScalarLanes, 4, rows 1 2 3 4, few 1 2);
-#[cfg(target_arch = "x86_64")]
-tiles!(crate::lanes::Avx2Lanes, 6, rows 1 2 3 4 5 6, few 1 2 3);
-#[cfg(target_arch = "x86_64")]
-tiles!(crate::lanes::Avx512Lanes, 14, rows 1 2 3 4 5 6 7 8 9 10 11 12 13 14, few 1 2 3 4 5 6 7);
-#[cfg(target_arch = "aarch64")]
-tiles!(crate::lanes::NeonLanes, 12, rows 1 2 3 4 5 6 7 8 9 10 11 12, few 1 2 3 4 5 6);
 
 /// `M` rows times `P` pairs of vectors of columns, of which the first `V` are needed; all of k.
 ///
 /// # Safety
-/// The machine has the instruction set; `place` names M rows of x, P pairs of weights and M rows of these columns of the output.
+/// `place` names M rows of x, P pairs of weights and M rows of these columns of the output.
 #[inline(always)]
 unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, const V: usize>(
+    lanes: L,
     block: &Block<W>,
     place: &Place<W>,
 ) {
@@ -305,12 +275,12 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, con
     } = place;
     // SAFETY: the caller's, for all loads and stores.
     unsafe {
-        let mut sums = [[[L::zero(); V]; P]; M];
+        let mut sums = [[[lanes.splat(0.0); V]; P]; M];
         if block.resume {
             for m in 0..M {
                 for p in 0..P {
                     for v in 0..V {
-                        sums[m][p][v] = L::load(out.wrapping_add(m * out_row + columns[p][v]));
+                        sums[m][p][v] = lanes.load(out.wrapping_add(m * out_row + columns[p][v]));
                     }
                 }
             }
@@ -318,20 +288,20 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, con
         for _ in 0..block.k {
             for p in 0..P {
                 for line in 0..size_of::<W>() * PANEL / 64 {
-                    L::prefetch(ahead[p].wrapping_add(64 * line));
+                    lanes.prefetch(ahead[p].wrapping_add(64 * line));
                 }
                 ahead[p] = ahead[p].wrapping_add(block.ahead_step);
             }
-            let mut weights = [[L::zero(); 2]; P];
+            let mut weights = [[lanes.splat(0.0); 2]; P];
             for p in 0..P {
-                weights[p] = W::load_pair::<L>(w[p]);
+                weights[p] = W::load_pair(lanes, w[p]);
                 w[p] = w[p].wrapping_add(PANEL);
             }
             for m in 0..M {
-                let value = L::splat(*x.wrapping_add(m * block.x_row));
+                let value = lanes.splat(*x.wrapping_add(m * block.x_row));
                 for p in 0..P {
                     for v in 0..V {
-                        sums[m][p][v] = L::fma(value, weights[p][v], sums[m][p][v]);
+                        sums[m][p][v] = lanes.fma(value, weights[p][v], sums[m][p][v]);
                     }
                 }
             }
@@ -340,7 +310,7 @@ unsafe fn register_tile<L: Lanes, W: Weight, const M: usize, const P: usize, con
         for m in 0..M {
             for p in 0..P {
                 for v in 0..V {
-                    L::store(out.wrapping_add(m * out_row + columns[p][v]), sums[m][p][v]);
+                    lanes.store(out.wrapping_add(m * out_row + columns[p][v]), sums[m][p][v]);
                 }
             }
         }

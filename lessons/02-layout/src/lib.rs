@@ -12,7 +12,8 @@
 //! | [`layout`], [`view`] | shape, strides, offset; transpose, permute, slice, broadcast, reshape |
 //! | [`lines`], [`walk`] | a model of a cache that counts lines; walks with steps and gaps (claim T2) |
 //! | [`grid`], [`ladder`] | matrices that the simple loops can read; naive, reordered, blocked (claim T1) |
-//! | [`simd`], `lanes`, `kernel` | vector instructions by run-time detection; the register tile |
+//! | [`simd`], [`lanes`] | vector instructions by run-time detection: the one layer that all kernels of the workbook use |
+//! | `kernel`, [`row`], [`exp`](mod@exp) | the register tile; sums over a row; the exponential function |
 //! | [`aligned`], [`packed`] | memory on huge pages; weights in panels: the brick of inference |
 //! | `pack`, [`gemm`] | panels made on the fly: the brick of training |
 //! | [`pool`] | the threads that all later lessons use |
@@ -38,8 +39,10 @@ pub mod walk;
 pub mod grid;
 pub mod ladder;
 
+pub mod exp;
 mod kernel;
-mod lanes;
+pub mod lanes;
+pub mod row;
 pub mod simd;
 
 pub mod aligned;

@@ -1,13 +1,13 @@
 //! This machine's two limits: how many multiply-adds it can do and how many bytes it can read, per second.
 //!
 //! Every fraction that the workbook prints is of a limit measured here, in the same run. Both loops are as simple as a loop can
-//! be: sums that never leave the registers, and loads whose values are only added up. A neighbour on the machine can only make a round
+//! be: sums that never leave the registers, and loads whose values are only added up. Other work on the machine can only make a round
 //! slower, so the best of several short rounds is taken.
 
 use crate::aligned::Aligned;
-use crate::lanes::{Lanes, ScalarLanes};
+use crate::lanes::{LANES, Lanes};
 use crate::pool::Pool;
-use crate::simd::Isa;
+use crate::simd::{Isa, Kernel};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -31,14 +31,14 @@ pub fn peak_flops(pool: &Pool) -> f64 {
 /// # Panics
 /// If this machine does not have it.
 pub fn peak_flops_with(isa: Isa, pool: &Pool) -> f64 {
-    assert!(isa.is_available(), "this machine has no {}", isa.name());
     // About two milliseconds a round: long beside the start of a job, short beside a scheduler's time slice.
     let steps = if isa == Isa::Scalar { 20_000 } else { 500_000 };
     let work = (2 * SUMS * isa.lanes() * steps * pool.num_threads()) as f64;
     let best = best_seconds(40, || {
         pool.run(pool.num_threads(), &|_| {
-            // SAFETY: availability was checked.
-            black_box(unsafe { multiply_add(isa, black_box(steps)) });
+            black_box(isa.run(MultiplyAdds {
+                steps: black_box(steps),
+            }));
         });
     });
     work / best
@@ -59,7 +59,7 @@ pub fn read_bandwidth_with(pool: &Pool, bytes: usize, pages: Pages) -> f64 {
         Pages::Huge => Aligned::<f32>::zeros(part * threads),
         Pages::Usual => Aligned::zeros_on_small_pages(part * threads),
     };
-    // Equal pages may be shared by the system or compressed in transit: let no two be equal.
+    // The system may share equal pages or compress them in transit, so all pages are made different.
     for (i, page) in numbers.chunks_mut(1024).enumerate() {
         page[0] = i as f32;
     }
@@ -70,8 +70,9 @@ pub fn read_bandwidth_with(pool: &Pool, bytes: usize, pages: Pages) -> f64 {
         pool.run(threads, &|thread| {
             let part = &numbers[thread * part..(thread + 1) * part];
             for _ in 0..passes {
-                // SAFETY: `detect` names what the machine has.
-                black_box(unsafe { read(isa, black_box(part)) });
+                black_box(isa.run(Reads {
+                    numbers: black_box(part),
+                }));
             }
         });
     });
@@ -91,107 +92,61 @@ fn best_seconds(rounds: usize, mut work: impl FnMut()) -> f64 {
 /// Independent sums of the peak loop: more than latency (4 cycles) times units (2, on some cores 4), fewer than registers.
 const SUMS: usize = if cfg!(target_arch = "aarch64") { 20 } else { 12 };
 
-#[inline(always)]
-unsafe fn multiply_add_loop<L: Lanes>(steps: usize) -> f32 {
-    // SAFETY: the caller has the instruction set; the array holds a register.
-    unsafe {
-        let mut sums = [L::splat(black_box(1.0)); SUMS];
-        let (factor, term) = (L::splat(black_box(0.999)), L::splat(black_box(0.001)));
-        for _ in 0..steps {
+/// The loop of the peak: sums that stay in registers.
+struct MultiplyAdds {
+    steps: usize,
+}
+
+impl Kernel for MultiplyAdds {
+    type Output = f32;
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> f32 {
+        let mut sums = [lanes.splat(black_box(1.0)); SUMS];
+        let (factor, term) = (lanes.splat(black_box(0.999)), lanes.splat(black_box(0.001)));
+        for _ in 0..self.steps {
             for sum in &mut sums {
-                *sum = L::fma(*sum, factor, term);
+                *sum = lanes.fma(*sum, factor, term);
             }
         }
-        first_of_sum::<L>(sums)
+        first_of_sum(lanes, &sums)
     }
 }
 
 /// Numbers per step of the reading loop.
 const STEP: usize = 8 * 16;
 
-#[inline(always)]
-unsafe fn read_loop<L: Lanes>(numbers: &[f32]) -> f32 {
-    // SAFETY: the caller has the instruction set; loads lie inside the chunk.
-    unsafe {
-        let one = L::splat(1.0);
-        let mut sums = [L::zero(); 8];
-        for chunk in numbers.chunks_exact(STEP) {
+/// The loop of the bandwidth: each number is loaded and added to a sum.
+struct Reads<'a> {
+    numbers: &'a [f32],
+}
+
+impl Kernel for Reads<'_> {
+    type Output = f32;
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> f32 {
+        let one = lanes.splat(1.0);
+        let mut sums = [lanes.splat(0.0); 8];
+        for chunk in self.numbers.chunks_exact(STEP) {
             for at in (0..STEP).step_by(8 * L::N) {
                 for (i, sum) in sums.iter_mut().enumerate() {
-                    *sum = L::fma(L::load(chunk.as_ptr().add(at + i * L::N)), one, *sum);
+                    // SAFETY: the loads lie inside the chunk.
+                    *sum = unsafe { lanes.fma(lanes.load(chunk.as_ptr().add(at + i * L::N)), one, *sum) };
                 }
             }
         }
-        first_of_sum::<L>(sums)
+        first_of_sum(lanes, &sums)
     }
 }
 
+/// Adds the sums up, so that all of them are needed, and returns one lane.
 #[inline(always)]
-unsafe fn first_of_sum<L: Lanes>(sums: impl IntoIterator<Item = L::V>) -> f32 {
-    // SAFETY: the caller has the instruction set; a register holds at most 16 numbers.
-    unsafe {
-        let one = L::splat(1.0);
-        let total = sums.into_iter().fold(L::zero(), |total, sum| L::fma(sum, one, total));
-        let mut numbers = [0.0; 16];
-        L::store(numbers.as_mut_ptr(), total);
-        numbers[0]
+fn first_of_sum<L: Lanes>(lanes: L, sums: &[L::V]) -> f32 {
+    let mut total = lanes.splat(0.0);
+    for sum in sums {
+        total = lanes.add(*sum, total);
     }
-}
-
-/// # Safety
-/// The machine has the instruction set.
-unsafe fn multiply_add(isa: Isa, steps: usize) -> f32 {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn avx512(steps: usize) -> f32 {
-        // SAFETY: this function has the instruction set.
-        unsafe { multiply_add_loop::<crate::lanes::Avx512Lanes>(steps) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn avx2(steps: usize) -> f32 {
-        // SAFETY: this function has the instruction set.
-        unsafe { multiply_add_loop::<crate::lanes::Avx2Lanes>(steps) }
-    }
-    // SAFETY: the caller's.
-    unsafe {
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => avx512(steps),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => avx2(steps),
-            #[cfg(target_arch = "aarch64")]
-            Isa::Neon => multiply_add_loop::<crate::lanes::NeonLanes>(steps),
-            _ => multiply_add_loop::<ScalarLanes>(steps),
-        }
-    }
-}
-
-/// # Safety
-/// The machine has the instruction set.
-unsafe fn read(isa: Isa, numbers: &[f32]) -> f32 {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn avx512(numbers: &[f32]) -> f32 {
-        // SAFETY: this function has the instruction set.
-        unsafe { read_loop::<crate::lanes::Avx512Lanes>(numbers) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn avx2(numbers: &[f32]) -> f32 {
-        // SAFETY: this function has the instruction set.
-        unsafe { read_loop::<crate::lanes::Avx2Lanes>(numbers) }
-    }
-    // SAFETY: the caller's.
-    unsafe {
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => avx512(numbers),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => avx2(numbers),
-            #[cfg(target_arch = "aarch64")]
-            Isa::Neon => read_loop::<crate::lanes::NeonLanes>(numbers),
-            _ => read_loop::<ScalarLanes>(numbers),
-        }
-    }
+    let mut numbers = [0.0; LANES];
+    // SAFETY: the array holds a register.
+    unsafe { lanes.store(numbers.as_mut_ptr(), total) };
+    numbers[0]
 }

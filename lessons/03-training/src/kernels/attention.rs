@@ -24,8 +24,11 @@
 //! 6. One task is one sequence, and the loops inside run in one order: bits do not depend on the number of threads.
 
 use super::rotary::RotaryTable;
-use crate::vector::{LANES, Vector, dot_lanes, exp, exp_and_sum_lanes, max_lanes, simd};
+use layout::exp::exp_clamped as exp;
+use layout::lanes::Lanes;
 use layout::pool::Pool;
+use layout::row;
+use layout::simd::{Isa, Kernel};
 use std::cell::RefCell;
 use std::sync::Mutex;
 
@@ -157,7 +160,15 @@ pub fn attention_forward(
         let starts = &starts[sequence * shape.seq_len..][..shape.seq_len];
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.fit(&shape);
-            forward_sequence(scratch, &shape, rotary, starts, qkv, out, lse);
+            Isa::detect().run(Forward {
+                scratch,
+                shape: &shape,
+                rotary,
+                starts,
+                qkv,
+                out,
+                lse,
+            });
         });
     });
 }
@@ -199,7 +210,15 @@ pub fn attention_backward(
         let starts = &starts[sequence * shape.seq_len..][..shape.seq_len];
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.fit(&shape);
-            backward_sequence(scratch, &shape, rotary, starts, &saved, d_out, &mut d_qkv);
+            Isa::detect().run(Backward {
+                scratch,
+                shape: &shape,
+                rotary,
+                starts,
+                saved,
+                d_out,
+                d_qkv: &mut d_qkv,
+            });
         });
     });
 }
@@ -222,16 +241,31 @@ struct Saved<'a> {
     lse: &'a [f32],
 }
 
-simd! {
-    fn forward_sequence[isa](
-        scratch: &mut Scratch,
-        shape: &AttentionShape,
-        rotary: &RotaryTable,
-        starts: &[u32],
-        qkv: &[f32],
-        out: &mut [f32],
-        lse: &mut [f32],
-    ) {
+/// The forward pass of one sequence.
+struct Forward<'a> {
+    scratch: &'a mut Scratch,
+    shape: &'a AttentionShape,
+    rotary: &'a RotaryTable,
+    starts: &'a [u32],
+    qkv: &'a [f32],
+    out: &'a mut [f32],
+    lse: &'a mut [f32],
+}
+
+impl Kernel for Forward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Forward {
+            scratch,
+            shape,
+            rotary,
+            starts,
+            qkv,
+            out,
+            lse,
+        } = self;
         let (dim, padded_dim, padded_len) = (shape.head_dim, shape.padded_dim(), shape.padded_len());
         let group = shape.num_heads / shape.num_kv_heads;
         for kv_head in 0..shape.num_kv_heads {
@@ -241,10 +275,25 @@ simd! {
             transpose(shape, &scratch.keys, &mut scratch.keys_transposed);
             pack(shape, qkv, shape.qkv_size(), v_column, &mut scratch.values);
             for head in kv_head * group..(kv_head + 1) * group {
-                pack_turned(shape, rotary, qkv, head * dim, shape.score_scale(), &mut scratch.queries);
+                pack_turned(
+                    shape,
+                    rotary,
+                    qkv,
+                    head * dim,
+                    shape.score_scale(),
+                    &mut scratch.queries,
+                );
                 for first in (0..shape.seq_len).step_by(QUERIES) {
                     let tile = Tile::new(shape, starts, first);
-                    tile.products(isa, &scratch.queries, &scratch.keys_transposed, dim, padded_dim, &mut scratch.weights, padded_len);
+                    tile.products(
+                        lanes,
+                        &scratch.queries,
+                        &scratch.keys_transposed,
+                        dim,
+                        padded_dim,
+                        &mut scratch.weights,
+                        padded_len,
+                    );
                     let mut inverse_sums = [0.0_f32; QUERIES];
                     for row in 0..tile.rows {
                         let position = first + row;
@@ -253,12 +302,19 @@ simd! {
                         weights[tile.low..visible.start].fill(0.0);
                         weights[visible.end..tile.high].fill(0.0);
                         let seen = &mut weights[visible];
-                        let largest = max_lanes(seen);
-                        let sum = exp_and_sum_lanes(seen, largest);
+                        let largest = row::max(seen);
+                        let sum = row::exp_and_sum(seen, largest, exp);
                         inverse_sums[row] = 1.0 / sum;
                         lse[head * shape.seq_len + position] = largest + sum.ln();
                     }
-                    tile.mix(isa, &scratch.weights, padded_len, &scratch.values, padded_dim, &mut scratch.tile);
+                    tile.mix(
+                        lanes,
+                        &scratch.weights,
+                        padded_len,
+                        &scratch.values,
+                        padded_dim,
+                        &mut scratch.tile,
+                    );
                     for row in 0..tile.rows {
                         let target = &mut out[(first + row) * shape.out_size() + head * dim..][..dim];
                         for (t, s) in target.iter_mut().zip(&scratch.tile[row * padded_dim..]) {
@@ -271,16 +327,31 @@ simd! {
     }
 }
 
-simd! {
-    fn backward_sequence[isa](
-        scratch: &mut Scratch,
-        shape: &AttentionShape,
-        rotary: &RotaryTable,
-        starts: &[u32],
-        saved: &Saved<'_>,
-        d_out: &[f32],
-        d_qkv: &mut [f32],
-    ) {
+/// The backward pass of one sequence.
+struct Backward<'a> {
+    scratch: &'a mut Scratch,
+    shape: &'a AttentionShape,
+    rotary: &'a RotaryTable,
+    starts: &'a [u32],
+    saved: Saved<'a>,
+    d_out: &'a [f32],
+    d_qkv: &'a mut [f32],
+}
+
+impl Kernel for Backward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Backward {
+            scratch,
+            shape,
+            rotary,
+            starts,
+            saved,
+            d_out,
+            d_qkv,
+        } = self;
         let (dim, padded_dim, padded_len) = (shape.head_dim, shape.padded_dim(), shape.padded_len());
         let (qkv_size, out_size) = (shape.qkv_size(), shape.out_size());
         let group = shape.num_heads / shape.num_kv_heads;
@@ -295,12 +366,35 @@ simd! {
             scratch.d_keys.fill(0.0);
             scratch.d_values.fill(0.0);
             for head in kv_head * group..(kv_head + 1) * group {
-                pack_turned(shape, rotary, qkv, head * dim, shape.score_scale(), &mut scratch.queries);
+                pack_turned(
+                    shape,
+                    rotary,
+                    qkv,
+                    head * dim,
+                    shape.score_scale(),
+                    &mut scratch.queries,
+                );
                 pack(shape, d_out, out_size, head * dim, &mut scratch.d_out);
                 for first in (0..shape.seq_len).step_by(QUERIES) {
                     let tile = Tile::new(shape, starts, first);
-                    tile.products(isa, &scratch.queries, &scratch.keys_transposed, dim, padded_dim, &mut scratch.weights, padded_len);
-                    tile.products(isa, &scratch.d_out, &scratch.values_transposed, dim, padded_dim, &mut scratch.d_scores, padded_len);
+                    tile.products(
+                        lanes,
+                        &scratch.queries,
+                        &scratch.keys_transposed,
+                        dim,
+                        padded_dim,
+                        &mut scratch.weights,
+                        padded_len,
+                    );
+                    tile.products(
+                        lanes,
+                        &scratch.d_out,
+                        &scratch.values_transposed,
+                        dim,
+                        padded_dim,
+                        &mut scratch.d_scores,
+                        padded_len,
+                    );
                     for row in 0..QUERIES {
                         let weights = &mut scratch.weights[row * padded_len..][..padded_len];
                         let d_scores = &mut scratch.d_scores[row * padded_len..][..padded_len];
@@ -317,16 +411,37 @@ simd! {
                             d_scores[hidden].fill(0.0);
                         }
                         let own = (position * out_size + head * dim)..(position * out_size + (head + 1) * dim);
-                        let through_sum = dot_lanes(&d_out[own.clone()], &saved.out[own]);
+                        let through_sum = row::dot(&d_out[own.clone()], &saved.out[own]);
                         let log_sum = saved.lse[head * shape.seq_len + position];
                         for (w, d) in weights[visible.clone()].iter_mut().zip(&mut d_scores[visible]) {
                             *w = exp(*w - log_sum);
                             *d = *w * (*d - through_sum);
                         }
                     }
-                    tile.mix(isa, &scratch.d_scores, padded_len, &scratch.keys, padded_dim, &mut scratch.tile);
-                    tile.spread(isa, &scratch.d_scores, padded_len, &scratch.queries, padded_dim, &mut scratch.d_keys);
-                    tile.spread(isa, &scratch.weights, padded_len, &scratch.d_out, padded_dim, &mut scratch.d_values);
+                    tile.mix(
+                        lanes,
+                        &scratch.d_scores,
+                        padded_len,
+                        &scratch.keys,
+                        padded_dim,
+                        &mut scratch.tile,
+                    );
+                    tile.spread(
+                        lanes,
+                        &scratch.d_scores,
+                        padded_len,
+                        &scratch.queries,
+                        padded_dim,
+                        &mut scratch.d_keys,
+                    );
+                    tile.spread(
+                        lanes,
+                        &scratch.weights,
+                        padded_len,
+                        &scratch.d_out,
+                        padded_dim,
+                        &mut scratch.d_values,
+                    );
                     for row in 0..tile.rows {
                         let target = &mut d_qkv[(first + row) * qkv_size + head * dim..][..dim];
                         let turned = &scratch.tile[row * padded_dim..][..dim];
@@ -338,8 +453,7 @@ simd! {
                 let row = &mut d_qkv[position * qkv_size..][..qkv_size];
                 let d_key = &scratch.d_keys[position * padded_dim..][..dim];
                 rotary.turn_back(position, d_key, 1.0, &mut row[k_column..k_column + dim]);
-                row[v_column..v_column + dim]
-                    .copy_from_slice(&scratch.d_values[position * padded_dim..][..dim]);
+                row[v_column..v_column + dim].copy_from_slice(&scratch.d_values[position * padded_dim..][..dim]);
             }
         }
     }
@@ -421,9 +535,9 @@ impl Tile {
 
     /// `out[row][low..high] = a[first + row] · b[.., low..high]` for the tile's queries: scores, or gradients of weights.
     #[inline(always)]
-    fn products<I: Vector>(
+    fn products<L: Lanes>(
         &self,
-        isa: I,
+        lanes: L,
         a: &[f32],
         b: &[f32],
         depth: usize,
@@ -435,7 +549,7 @@ impl Tile {
             let a = &a[(self.first + row) * a_stride..];
             for column in (self.low..self.high).step_by(COLUMNS) {
                 product(
-                    isa,
+                    lanes,
                     a,
                     a_stride,
                     &b[column..],
@@ -450,34 +564,42 @@ impl Tile {
 
     /// `out[row] = Σ_j weights[row][j] · values[j]` over the visited keys.
     #[inline(always)]
-    fn mix<I: Vector>(&self, isa: I, weights: &[f32], stride: usize, values: &[f32], dim: usize, out: &mut [f32]) {
+    fn mix<L: Lanes>(&self, lanes: L, weights: &[f32], stride: usize, values: &[f32], dim: usize, out: &mut [f32]) {
         let depth = self.first + self.rows - self.low;
         for row in (0..QUERIES).step_by(ROWS) {
             for column in (0..dim).step_by(COLUMNS) {
                 let a = &weights[row * stride + self.low..];
                 let b = &values[self.low * dim + column..];
-                product(isa, a, stride, b, dim, depth, &mut out[row * dim + column..], dim);
+                product(lanes, a, stride, b, dim, depth, &mut out[row * dim + column..], dim);
             }
         }
     }
 
     /// `sums[j] += Σ_row weights[row][j] · rows_of[first + row]` over the visited keys.
     #[inline(always)]
-    fn spread<I: Vector>(&self, isa: I, weights: &[f32], stride: usize, rows_of: &[f32], dim: usize, sums: &mut [f32]) {
+    fn spread<L: Lanes>(
+        &self,
+        lanes: L,
+        weights: &[f32],
+        stride: usize,
+        rows_of: &[f32],
+        dim: usize,
+        sums: &mut [f32],
+    ) {
         for key in (self.low..self.first + self.rows).step_by(ROWS) {
             for column in (0..dim).step_by(COLUMNS) {
                 let b = &rows_of[self.first * dim + column..];
                 let c = &mut sums[key * dim + column..];
-                product_transposed(isa, &weights[key..], stride, b, dim, c, dim);
+                product_transposed(lanes, &weights[key..], stride, b, dim, c, dim);
             }
         }
     }
 }
 
-/// `c[8][32] = a[8][depth] · b[depth][32]`, sums in registers, depth ascending.
+/// `c[8][32] = a[8][depth] · b[depth][32]`, two registers of columns at a time with their sums in registers, depth ascending.
 #[inline(always)]
-fn product<I: Vector>(
-    isa: I,
+fn product<L: Lanes>(
+    lanes: L,
     a: &[f32],
     a_stride: usize,
     b: &[f32],
@@ -487,24 +609,26 @@ fn product<I: Vector>(
     c_stride: usize,
 ) {
     let rows: [&[f32]; ROWS] = std::array::from_fn(|row| &a[row * a_stride..][..depth]);
-    let mut sums = [[isa.splat(0.0); 2]; ROWS];
-    for (k, line) in b.chunks(b_stride).take(depth).enumerate() {
-        let line = load_pair(isa, line);
-        for row in 0..ROWS {
-            let factor = isa.splat(rows[row][k]);
-            sums[row][0] = isa.fma(factor, line[0], sums[row][0]);
-            sums[row][1] = isa.fma(factor, line[1], sums[row][1]);
+    for column in (0..COLUMNS).step_by(2 * L::N) {
+        let mut sums = [[lanes.splat(0.0); 2]; ROWS];
+        for (k, line) in b.chunks(b_stride).take(depth).enumerate() {
+            let line = load_pair(lanes, &line[column..]);
+            for row in 0..ROWS {
+                let factor = lanes.splat(rows[row][k]);
+                sums[row][0] = lanes.fma(factor, line[0], sums[row][0]);
+                sums[row][1] = lanes.fma(factor, line[1], sums[row][1]);
+            }
         }
-    }
-    for row in 0..ROWS {
-        store_pair(isa, sums[row], &mut c[row * c_stride..]);
+        for row in 0..ROWS {
+            store_pair(lanes, sums[row], &mut c[row * c_stride + column..]);
+        }
     }
 }
 
 /// `c[8][32] += aᵀ[8][16] · b[16][32]` where `a` is `[16][8]`.
 #[inline(always)]
-fn product_transposed<I: Vector>(
-    isa: I,
+fn product_transposed<L: Lanes>(
+    lanes: L,
     a: &[f32],
     a_stride: usize,
     b: &[f32],
@@ -512,30 +636,39 @@ fn product_transposed<I: Vector>(
     c: &mut [f32],
     c_stride: usize,
 ) {
-    let mut sums: [[I::V; 2]; ROWS] = std::array::from_fn(|row| load_pair(isa, &c[row * c_stride..]));
-    for k in 0..QUERIES {
-        let factors: &[f32; ROWS] = a[k * a_stride..][..ROWS].try_into().unwrap();
-        let line = load_pair(isa, &b[k * b_stride..]);
+    for column in (0..COLUMNS).step_by(2 * L::N) {
+        let mut sums = [[lanes.splat(0.0); 2]; ROWS];
         for row in 0..ROWS {
-            let factor = isa.splat(factors[row]);
-            sums[row][0] = isa.fma(factor, line[0], sums[row][0]);
-            sums[row][1] = isa.fma(factor, line[1], sums[row][1]);
+            sums[row] = load_pair(lanes, &c[row * c_stride + column..]);
+        }
+        for k in 0..QUERIES {
+            let factors: &[f32; ROWS] = a[k * a_stride..][..ROWS].try_into().unwrap();
+            let line = load_pair(lanes, &b[k * b_stride + column..]);
+            for row in 0..ROWS {
+                let factor = lanes.splat(factors[row]);
+                sums[row][0] = lanes.fma(factor, line[0], sums[row][0]);
+                sums[row][1] = lanes.fma(factor, line[1], sums[row][1]);
+            }
+        }
+        for row in 0..ROWS {
+            store_pair(lanes, sums[row], &mut c[row * c_stride + column..]);
         }
     }
-    for row in 0..ROWS {
-        store_pair(isa, sums[row], &mut c[row * c_stride..]);
+}
+
+#[inline(always)]
+fn load_pair<L: Lanes>(lanes: L, from: &[f32]) -> [L::V; 2] {
+    let from = from[..2 * L::N].as_ptr();
+    // SAFETY: two registers are readable, as checked.
+    unsafe { [lanes.load(from), lanes.load(from.add(L::N))] }
+}
+
+#[inline(always)]
+fn store_pair<L: Lanes>(lanes: L, pair: [L::V; 2], to: &mut [f32]) {
+    let to = to[..2 * L::N].as_mut_ptr();
+    // SAFETY: two registers are writable, as checked.
+    unsafe {
+        lanes.store(to, pair[0]);
+        lanes.store(to.add(L::N), pair[1]);
     }
-}
-
-#[inline(always)]
-fn load_pair<I: Vector>(isa: I, from: &[f32]) -> [I::V; 2] {
-    let (blocks, _) = from[..COLUMNS].as_chunks::<LANES>();
-    [isa.load(&blocks[0]), isa.load(&blocks[1])]
-}
-
-#[inline(always)]
-fn store_pair<I: Vector>(isa: I, pair: [I::V; 2], to: &mut [f32]) {
-    let (blocks, _) = to[..COLUMNS].as_chunks_mut::<LANES>();
-    isa.store(pair[0], &mut blocks[0]);
-    isa.store(pair[1], &mut blocks[1]);
 }

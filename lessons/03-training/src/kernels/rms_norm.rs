@@ -7,8 +7,11 @@
 //! Fused, one pass over the row stands for five operations on the tape (square, mean, root, division, product).
 
 use super::{NUM_PIECES, piece_rows, pieces};
-use crate::vector::{LANES, add_to, dot_lanes, fold, simd};
+use crate::vector::add_to;
+use layout::lanes::LANES;
 use layout::pool::Pool;
+use layout::row;
+use layout::simd::Isa;
 
 /// Normalises every row. Shapes: `x`, `y` `[rows, n]`, `weight` `[n]`, `inverse_rms` `[rows]`, kept for the backward pass.
 /// Source: Zhang and Sennrich 2019, arXiv:1910.07467.
@@ -22,7 +25,10 @@ pub fn rms_norm_forward(pool: &Pool, x: &[f32], weight: &[f32], eps: f32, y: &mu
         let mut y = y_pieces[piece].lock().unwrap();
         let mut inverse = inverse_pieces[piece].lock().unwrap();
         let x = &x[piece * step * n..][..y.len()];
-        forward_rows(x, weight, eps, &mut y, &mut inverse);
+        Isa::detect().compiled(
+            #[inline(always)]
+            || forward_rows(x, weight, eps, &mut y, &mut inverse),
+        );
     });
 }
 
@@ -52,7 +58,11 @@ pub fn rms_norm_backward(
             let mut d_w = w_pieces[piece].lock().unwrap();
             let span = piece * step * n..piece * step * n + d_x.len();
             let inverse = &inverse_rms[piece * step..][..d_x.len() / n];
-            backward_rows(&x[span.clone()], weight, inverse, &d_y[span], &mut d_x, &mut d_w);
+            let (x, d_y) = (&x[span.clone()], &d_y[span]);
+            Isa::detect().compiled(
+                #[inline(always)]
+                || backward_rows(x, weight, inverse, d_y, &mut d_x, &mut d_w),
+            );
         });
     }
     d_weight.fill(0.0);
@@ -61,37 +71,32 @@ pub fn rms_norm_backward(
     }
 }
 
-simd! {
-    fn forward_rows(x: &[f32], weight: &[f32], eps: f32, y: &mut [f32], inverse_rms: &mut [f32]) {
-        let n = weight.len();
-        let rows = x.chunks_exact(n).zip(y.chunks_exact_mut(n)).zip(inverse_rms);
-        for ((x, y), inverse) in rows {
-            let r = 1.0 / (dot_lanes(x, x) / n as f32 + eps).sqrt();
-            *inverse = r;
-            for ((y, x), w) in y.iter_mut().zip(x).zip(weight) {
-                *y = x * r * w;
-            }
+#[inline(always)]
+fn forward_rows(x: &[f32], weight: &[f32], eps: f32, y: &mut [f32], inverse_rms: &mut [f32]) {
+    let n = weight.len();
+    let rows = x.chunks_exact(n).zip(y.chunks_exact_mut(n)).zip(inverse_rms);
+    for ((x, y), inverse) in rows {
+        let r = 1.0 / (row::dot(x, x) / n as f32 + eps).sqrt();
+        *inverse = r;
+        for ((y, x), w) in y.iter_mut().zip(x).zip(weight) {
+            *y = x * r * w;
         }
     }
 }
 
-simd! {
-    fn backward_rows(
-        x: &[f32],
-        weight: &[f32],
-        inverse_rms: &[f32],
-        d_y: &[f32],
-        d_x: &mut [f32],
-        d_weight: &mut [f32],
-    ) {
-        let n = weight.len();
-        let rows = x.chunks_exact(n).zip(d_y.chunks_exact(n)).zip(d_x.chunks_exact_mut(n)).zip(inverse_rms);
-        for (((x, d_y), d_x), &r) in rows {
-            let through_mean = dot3_lanes(d_y, weight, x) * r * r * r / n as f32;
-            for i in 0..n {
-                d_x[i] = d_y[i] * weight[i] * r - x[i] * through_mean;
-                d_weight[i] += d_y[i] * x[i] * r;
-            }
+#[inline(always)]
+fn backward_rows(x: &[f32], weight: &[f32], inverse_rms: &[f32], d_y: &[f32], d_x: &mut [f32], d_weight: &mut [f32]) {
+    let n = weight.len();
+    let rows = x
+        .chunks_exact(n)
+        .zip(d_y.chunks_exact(n))
+        .zip(d_x.chunks_exact_mut(n))
+        .zip(inverse_rms);
+    for (((x, d_y), d_x), &r) in rows {
+        let through_mean = dot3_lanes(d_y, weight, x) * r * r * r / n as f32;
+        for i in 0..n {
+            d_x[i] = d_y[i] * weight[i] * r - x[i] * through_mean;
+            d_weight[i] += d_y[i] * x[i] * r;
         }
     }
 }
@@ -111,5 +116,5 @@ fn dot3_lanes(a: &[f32], b: &[f32], c: &[f32]) -> f32 {
     for (lane, ((a, b), c)) in a_tail.iter().zip(b_tail).zip(c_tail).enumerate() {
         lanes[lane] = (a * b).mul_add(*c, lanes[lane]);
     }
-    fold(lanes)
+    row::fold(lanes)
 }

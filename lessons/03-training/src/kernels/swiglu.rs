@@ -7,8 +7,9 @@
 //! Gate and up come as one matrix, `[rows, 2 n]` with the gate first, because one product computes both.
 
 use super::{piece_rows, pieces};
-use crate::vector::{exp, simd};
+use layout::exp::exp_clamped as exp;
 use layout::pool::Pool;
+use layout::simd::Isa;
 
 /// `y = silu(gate) · up` in each row. Shapes: `gate_up` `[rows, 2 n]`, `y` `[rows, n]`.
 /// Source: Shazeer 2020, arXiv:2002.05202.
@@ -19,7 +20,10 @@ pub fn swiglu_forward(pool: &Pool, n: usize, gate_up: &[f32], y: &mut [f32]) {
     pool.run(y_pieces.len(), &|piece| {
         let mut y = y_pieces[piece].lock().unwrap();
         let gate_up = &gate_up[piece * step * 2 * n..][..2 * y.len()];
-        forward_rows(n, gate_up, &mut y);
+        Isa::detect().compiled(
+            #[inline(always)]
+            || forward_rows(n, gate_up, &mut y),
+        );
     });
 }
 
@@ -33,33 +37,37 @@ pub fn swiglu_backward(pool: &Pool, n: usize, gate_up: &[f32], d_y: &[f32], d_ga
         let mut d_gate_up = d_pieces[piece].lock().unwrap();
         let gate_up = &gate_up[piece * step * 2 * n..][..d_gate_up.len()];
         let d_y = &d_y[piece * step * n..][..d_gate_up.len() / 2];
-        backward_rows(n, gate_up, d_y, &mut d_gate_up);
+        Isa::detect().compiled(
+            #[inline(always)]
+            || backward_rows(n, gate_up, d_y, &mut d_gate_up),
+        );
     });
 }
 
-simd! {
-    fn forward_rows(n: usize, gate_up: &[f32], y: &mut [f32]) {
-        for (gate_up, y) in gate_up.chunks_exact(2 * n).zip(y.chunks_exact_mut(n)) {
-            let (gate, up) = gate_up.split_at(n);
-            for ((y, &g), &u) in y.iter_mut().zip(gate).zip(up) {
-                *y = g / (1.0 + exp(-g)) * u;
-            }
+#[inline(always)]
+fn forward_rows(n: usize, gate_up: &[f32], y: &mut [f32]) {
+    for (gate_up, y) in gate_up.chunks_exact(2 * n).zip(y.chunks_exact_mut(n)) {
+        let (gate, up) = gate_up.split_at(n);
+        for ((y, &g), &u) in y.iter_mut().zip(gate).zip(up) {
+            *y = g / (1.0 + exp(-g)) * u;
         }
     }
 }
 
-simd! {
-    fn backward_rows(n: usize, gate_up: &[f32], d_y: &[f32], d_gate_up: &mut [f32]) {
-        let rows = gate_up.chunks_exact(2 * n).zip(d_y.chunks_exact(n)).zip(d_gate_up.chunks_exact_mut(2 * n));
-        for ((gate_up, d_y), d_gate_up) in rows {
-            let (gate, up) = gate_up.split_at(n);
-            let (d_gate, d_up) = d_gate_up.split_at_mut(n);
-            for i in 0..n {
-                let (g, u, d) = (gate[i], up[i], d_y[i]);
-                let s = 1.0 / (1.0 + exp(-g));
-                d_gate[i] = d * u * s * (1.0 + g * (1.0 - s));
-                d_up[i] = d * g * s;
-            }
+#[inline(always)]
+fn backward_rows(n: usize, gate_up: &[f32], d_y: &[f32], d_gate_up: &mut [f32]) {
+    let rows = gate_up
+        .chunks_exact(2 * n)
+        .zip(d_y.chunks_exact(n))
+        .zip(d_gate_up.chunks_exact_mut(2 * n));
+    for ((gate_up, d_y), d_gate_up) in rows {
+        let (gate, up) = gate_up.split_at(n);
+        let (d_gate, d_up) = d_gate_up.split_at_mut(n);
+        for i in 0..n {
+            let (g, u, d) = (gate[i], up[i], d_y[i]);
+            let s = 1.0 / (1.0 + exp(-g));
+            d_gate[i] = d * u * s * (1.0 + g * (1.0 - s));
+            d_up[i] = d * g * s;
         }
     }
 }

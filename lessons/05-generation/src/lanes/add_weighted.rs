@@ -1,7 +1,8 @@
 //! Weighted values, added up: what attention hands on.
 
-use super::{Span, last_end};
-use layout::simd::Isa;
+use super::last_end;
+use layout::lanes::Lanes;
+use layout::simd::{Isa, Kernel};
 
 /// Adds weighted values to several outputs: `out[h] += sum over j of weights[h * weight_stride + j] * values[j]`, j ascending.
 ///
@@ -19,8 +20,9 @@ pub fn add_weighted(
     head_dim: usize,
     out: &mut [f32],
 ) {
+    let isa = Isa::detect();
     add_weighted_on(
-        Isa::detect(),
+        isa,
         weights,
         weight_stride,
         values,
@@ -31,10 +33,10 @@ pub fn add_weighted(
     );
 }
 
-/// [`add_weighted`] with a chosen instruction set (tests and races): values in one piece.
+/// [`add_weighted`] with a chosen instruction set.
 ///
 /// # Panics
-/// As the function without a choice, and if this machine lacks `isa`.
+/// As [`add_weighted`], and if this machine lacks `isa`.
 pub fn add_weighted_on(
     isa: Isa,
     weights: &[f32],
@@ -45,221 +47,161 @@ pub fn add_weighted_on(
     head_dim: usize,
     out: &mut [f32],
 ) {
-    add_weighted_of_spans_on(
-        isa,
+    let pieces = [Piece {
         weights,
-        weight_stride,
         values,
+        len: num_values,
+    }];
+    isa.run(AddWeighted {
+        weight_stride,
         value_stride,
-        &[Span::all(num_values)],
+        pieces: &pieces,
         head_dim,
         out,
-    );
+    });
 }
 
-for_each_isa! {
-    /// As [`add_weighted`] over values that lie in several places, span by span.
-    ///
-    /// Shapes: as there; position `first + i` of a span stands at `values[start + i * value_stride..]`, and its weight at `first + i`.
-    ///
-    /// # Panics
-    /// If a slice is too short for these shapes.
-    add_weighted_of_spans, add_weighted_of_spans_on, add_weighted_of_spans_avx2, add_weighted_of_spans_plain,
-    (weights: &[f32], weight_stride: usize, values: &[f32], value_stride: usize, spans: &[Span], head_dim: usize, out: &mut [f32]),
-    x86::add_weighted_of_spans
+/// Values that stand one after the other, and their weights: that of value `j` for output `h` is `weights[h * weight_stride + j]`.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Piece<'a> {
+    pub weights: &'a [f32],
+    pub values: &'a [f32],
+    pub len: usize,
 }
 
-#[inline(always)]
-fn add_weighted_of_spans_plain(
-    weights: &[f32],
-    weight_stride: usize,
-    values: &[f32],
-    value_stride: usize,
-    spans: &[Span],
-    head_dim: usize,
-    out: &mut [f32],
-) {
-    for span in spans {
-        add_weighted_plain(
-            &weights[span.first..],
-            weight_stride,
-            &values[span.start..],
-            value_stride,
-            span.len,
-            head_dim,
-            out,
-        );
-    }
+/// Adds the values of all pieces, in the order of the pieces.
+pub(super) struct AddWeighted<'a> {
+    pub weight_stride: usize,
+    pub value_stride: usize,
+    pub pieces: &'a [Piece<'a>],
+    pub head_dim: usize,
+    pub out: &'a mut [f32],
 }
 
-/// Asserts the shapes of [`add_weighted`]; returns the number of queries.
-#[inline(always)]
-fn check_add_weighted(
-    weights: &[f32],
-    weight_stride: usize,
-    values: &[f32],
-    value_stride: usize,
-    num_values: usize,
-    head_dim: usize,
-    out: &[f32],
-) -> usize {
-    let num_queries = out.len() / head_dim;
-    assert_eq!(out.len(), num_queries * head_dim);
-    assert!(last_end(num_values, value_stride, head_dim) <= values.len());
-    assert!(last_end(num_queries, weight_stride, num_values) <= weights.len());
-    num_queries
-}
+impl Kernel for AddWeighted<'_> {
+    type Output = ();
 
-#[inline(always)]
-fn add_weighted_plain(
-    weights: &[f32],
-    weight_stride: usize,
-    values: &[f32],
-    value_stride: usize,
-    num_values: usize,
-    head_dim: usize,
-    out: &mut [f32],
-) {
-    let num_queries = check_add_weighted(weights, weight_stride, values, value_stride, num_values, head_dim, out);
-    for h in 0..num_queries {
-        let out = &mut out[h * head_dim..][..head_dim];
-        for j in 0..num_values {
-            let weight = weights[h * weight_stride + j];
-            let value = &values[j * value_stride..][..head_dim];
-            for (out, value) in out.iter_mut().zip(value) {
-                *out = weight.mul_add(*value, *out);
-            }
-        }
-    }
-}
-
-/// The AVX-512 version: accumulators of several heads stay in registers over all positions.
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::*;
-    use crate::lanes::{LANES, first_lanes};
-    use std::arch::x86_64::*;
-
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn add_weighted_of_spans(
-        weights: &[f32],
-        weight_stride: usize,
-        values: &[f32],
-        value_stride: usize,
-        spans: &[Span],
-        head_dim: usize,
-        out: &mut [f32],
-    ) {
-        let num_queries = out.len() / head_dim;
-        for span in spans {
-            check_add_weighted(
-                &weights[span.first..],
-                weight_stride,
-                &values[span.start..],
-                value_stride,
-                span.len,
-                head_dim,
-                out,
-            );
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let (head_dim, num_queries) = (self.head_dim, self.out.len() / self.head_dim);
+        assert_eq!(self.out.len(), num_queries * head_dim);
+        for piece in self.pieces {
+            assert!(last_end(piece.len, self.value_stride, head_dim) <= piece.values.len());
+            assert!(last_end(num_queries, self.weight_stride, piece.len) <= piece.weights.len());
         }
         let mut h = 0;
         while h < num_queries {
-            let heads = (num_queries - h).min(4);
-            for d in (0..head_dim).step_by(4 * LANES) {
-                let width = (head_dim - d).min(4 * LANES);
+            // With sixteen registers there is room for the sums of two heads, with thirty-two for those of four.
+            let heads = (num_queries - h).min(if L::ROWS < 8 { 2 } else { 4 });
+            let mut d = 0;
+            while d < head_dim {
                 let panel = Panel {
-                    weights: weights[h * weight_stride..].as_ptr(),
-                    weight_stride,
-                    values: values.as_ptr().wrapping_add(d),
-                    value_stride,
-                    spans,
-                    out: out[h * head_dim + d..].as_mut_ptr(),
+                    weight_stride: self.weight_stride,
+                    value_stride: self.value_stride,
+                    pieces: self.pieces,
+                    head: h,
+                    column: d,
+                    out: self.out[h * head_dim + d..].as_mut_ptr(),
                     head_dim,
-                    last_lanes: first_lanes((width - 1) % LANES + 1),
+                    last_lanes: L::N.min(head_dim - d),
                 };
-                // SAFETY: by `check_add_weighted` all weights, values and outputs of these heads and lanes exist.
-                unsafe {
-                    match (heads, width.div_ceil(LANES)) {
-                        (1, 1) => panel.add::<1, 1>(),
-                        (1, 2) => panel.add::<1, 2>(),
-                        (1, 3) => panel.add::<1, 3>(),
-                        (1, 4) => panel.add::<1, 4>(),
-                        (2, 1) => panel.add::<2, 1>(),
-                        (2, 2) => panel.add::<2, 2>(),
-                        (2, 3) => panel.add::<2, 3>(),
-                        (2, 4) => panel.add::<2, 4>(),
-                        (3, 1) => panel.add::<3, 1>(),
-                        (3, 2) => panel.add::<3, 2>(),
-                        (3, 3) => panel.add::<3, 3>(),
-                        (3, 4) => panel.add::<3, 4>(),
-                        (4, 1) => panel.add::<4, 1>(),
-                        (4, 2) => panel.add::<4, 2>(),
-                        (4, 3) => panel.add::<4, 3>(),
-                        (4, 4) => panel.add::<4, 4>(),
-                        _ => unreachable!("at most four heads of four registers"),
-                    }
+                let width = match (head_dim - d) / L::N {
+                    0 | 1 => 1,
+                    2 | 3 => 2,
+                    _ => 4,
+                };
+                macro_rules! panels {
+                    ($(($heads:literal, $width:literal))*) => {
+                        // SAFETY: all weights, values and outputs of these heads and columns exist, as asserted.
+                        unsafe {
+                            match (heads, width) {
+                                $( ($heads, $width) if const { $heads <= 2 || L::ROWS >= 8 } =>
+                                    panel.add::<L, $heads, $width>(lanes), )*
+                                _ => unreachable!("no panel of {heads} heads and {width} registers"),
+                            }
+                        }
+                    };
                 }
+                panels!((1, 1)(1, 2)(1, 4)(2, 1)(2, 2)(2, 4)(3, 1)(3, 2)(3, 4)(4, 1)(4, 2)(4, 4));
+                d += width * L::N;
             }
             h += heads;
         }
     }
+}
 
-    /// Up to four heads times up to 64 outputs, whose accumulators stay in registers over all positions.
-    struct Panel<'a> {
-        weights: *const f32,
-        weight_stride: usize,
-        values: *const f32,
-        value_stride: usize,
-        spans: &'a [Span],
-        out: *mut f32,
-        head_dim: usize,
-        /// Lanes in use of each head's last register.
-        last_lanes: __mmask16,
-    }
+/// Up to four heads times up to four registers of outputs, whose accumulators stay in registers over all positions.
+struct Panel<'a> {
+    weight_stride: usize,
+    value_stride: usize,
+    pieces: &'a [Piece<'a>],
+    /// The first head.
+    head: usize,
+    /// The first column.
+    column: usize,
+    /// The output of that head and column.
+    out: *mut f32,
+    head_dim: usize,
+    /// Lanes in use of each register: all, except in a panel of one register at the end of the heads.
+    last_lanes: usize,
+}
 
-    impl Panel<'_> {
-        /// Adds all positions for `HEADS` heads and `REGISTERS` registers a head.
-        ///
-        /// # Safety
-        /// The pointers lead to `HEADS` rows of outputs and of a weight for each position of the spans, and to the values of these positions, all
-        /// `REGISTERS` registers wide, the last of them in `last_lanes`.
-        #[target_feature(enable = "avx512f")]
-        unsafe fn add<const HEADS: usize, const REGISTERS: usize>(&self) {
-            let mask = |r: usize| {
-                if r + 1 == REGISTERS { self.last_lanes } else { !0 }
-            };
-            let mut acc = [[_mm512_setzero_ps(); REGISTERS]; HEADS];
-            // SAFETY: see above; masked lanes are neither read nor written.
-            unsafe {
-                for (h, acc) in acc.iter_mut().enumerate() {
-                    for (r, acc) in acc.iter_mut().enumerate() {
-                        *acc = _mm512_maskz_loadu_ps(mask(r), self.out.add(h * self.head_dim + r * LANES));
-                    }
-                }
-                // Of an empty span even the first number need not exist.
-                for span in self.spans.iter().filter(|span| span.len > 0) {
-                    let values = self.values.wrapping_add(span.start);
-                    let weights = self.weights.add(span.first);
-                    for j in 0..span.len {
-                        let value = values.add(j * self.value_stride);
-                        let mut v = [_mm512_setzero_ps(); REGISTERS];
-                        for (r, v) in v.iter_mut().enumerate() {
-                            *v = _mm512_maskz_loadu_ps(mask(r), value.add(r * LANES));
-                        }
-                        for (h, acc) in acc.iter_mut().enumerate() {
-                            let weight = _mm512_set1_ps(*weights.add(h * self.weight_stride + j));
-                            for (acc, v) in acc.iter_mut().zip(v) {
-                                *acc = _mm512_fmadd_ps(weight, v, *acc);
-                            }
+impl Panel<'_> {
+    /// Adds all positions for `HEADS` heads and `WIDTH` registers a head.
+    ///
+    /// # Safety
+    /// `HEADS` rows of outputs exist, and for each position of the pieces a value and as many weights. Outputs and values are `WIDTH` registers
+    /// wide, or `last_lanes` numbers if `WIDTH` is 1.
+    #[inline(always)]
+    unsafe fn add<L: Lanes, const HEADS: usize, const WIDTH: usize>(&self, lanes: L) {
+        let mut sums = [[lanes.splat(0.0); WIDTH]; HEADS];
+        // SAFETY: see above; lanes that are not in use are neither read nor written.
+        unsafe {
+            for h in 0..HEADS {
+                sums[h] = self.load(lanes, self.out.add(h * self.head_dim));
+            }
+            // Of an empty piece even the first number need not exist.
+            for piece in self.pieces.iter().filter(|piece| piece.len > 0) {
+                let weights = piece.weights.as_ptr().add(self.head * self.weight_stride);
+                let values = piece.values.as_ptr().add(self.column);
+                for j in 0..piece.len {
+                    let value: [L::V; WIDTH] = self.load(lanes, values.add(j * self.value_stride));
+                    for h in 0..HEADS {
+                        let weight = lanes.splat(*weights.add(h * self.weight_stride + j));
+                        for r in 0..WIDTH {
+                            sums[h][r] = lanes.fma(weight, value[r], sums[h][r]);
                         }
                     }
                 }
-                for (h, acc) in acc.iter().enumerate() {
-                    for (r, acc) in acc.iter().enumerate() {
-                        _mm512_mask_storeu_ps(self.out.add(h * self.head_dim + r * LANES), mask(r), *acc);
+            }
+            for h in 0..HEADS {
+                let out = self.out.add(h * self.head_dim);
+                for r in 0..WIDTH {
+                    match WIDTH {
+                        1 => lanes.store_first(self.last_lanes, out, sums[h][r]),
+                        _ => lanes.store(out.add(r * L::N), sums[h][r]),
                     }
                 }
             }
         }
+    }
+
+    /// Loads `WIDTH` registers, or the lanes in use of one.
+    ///
+    /// # Safety
+    /// These numbers are readable.
+    #[inline(always)]
+    unsafe fn load<L: Lanes, const WIDTH: usize>(&self, lanes: L, from: *const f32) -> [L::V; WIDTH] {
+        let mut registers = [lanes.splat(0.0); WIDTH];
+        for r in 0..WIDTH {
+            // SAFETY: the caller's.
+            registers[r] = unsafe {
+                match WIDTH {
+                    1 => lanes.load_first(self.last_lanes, from),
+                    _ => lanes.load(from.add(r * L::N)),
+                }
+            };
+        }
+        registers
     }
 }

@@ -1,9 +1,6 @@
-//! The inner loops of a row, each in sixteen lanes.
+//! The inner loops of a row, each in sixteen lanes, over lesson 02's vector instructions ([`layout::lanes`]).
 //!
-//! A sum of floats depends on its order, so a loop that is to give the same bits on every machine must state its order, and
-//! one that is to be fast must leave room for vector registers. Both wishes meet here: every sum runs in sixteen lanes,
-//! whatever the machine has. Lane `l` takes the elements `l`, `l + 16`, `l + 32`, … in ascending order, each with a fused
-//! multiply-add; at the end the lanes are folded in halves: 16 to 8 to 4 to 2 to 1. The simple version of a dot product:
+//! Every sum states its order, as in [`layout::row`]. The simple version of a dot product:
 //!
 //! ```text
 //! lanes = [0; 16]
@@ -13,100 +10,90 @@
 //! ```
 //!
 //! What the real code adds, and why it is allowed:
-//! 1. The plain bodies in these files are compiled several times, for AVX-512, for AVX2 with FMA and for any machine. Rust never
-//!    reorders or contracts floating-point operations, so a compiler that finds vectors in a body changes no bit.
-//! 2. For AVX-512 [`dots`] takes sixteen keys at once: sixteen registers of sixteen lanes are folded together, as one
-//!    transposes a matrix, in 15 additions instead of 64. The additions are the same ones.
-//! 3. For AVX-512 [`add_weighted`] keeps up to four heads times 64 outputs in registers, so each value is read once for all
-//!    query heads that share it. Each output still has one accumulator that takes the positions in ascending order.
+//! 1. Everything is compiled for each instruction set and chosen at run time ([`Isa`]). Rust never reorders or contracts floating-point operations, so a
+//!    compiler that finds vectors in a plain loop changes no bit.
+//! 2. [`dots`] takes as many keys at once as a register has lanes, and folds their registers together, as one transposes a matrix: with sixteen lanes
+//!    15 additions instead of 64. The additions are the same ones.
+//! 3. [`add_weighted`] keeps several heads times four registers of outputs in registers, so each value is read once for all query heads that share
+//!    it. Each output still has one accumulator that takes the positions in ascending order.
 //!
-//! Nothing here knows how many positions there are in all or where they lie: a caller may pass them in one piece or in
-//! several, and gets the same bits.
-
-// Declares a function, its twin that takes the instruction set, and the plain body compiled for each set.
-macro_rules! for_each_isa {
-    ($(#[$doc:meta])* $name:ident, $name_on:ident, $avx2:ident, $plain:ident,
-     ($($arg:ident: $ty:ty),*) $(-> $ret:ty)?, $avx512:path) => {
-        $(#[$doc])*
-        pub fn $name($($arg: $ty),*) $(-> $ret)? {
-            $name_on(Isa::detect(), $($arg),*)
-        }
-
-        #[doc = concat!("[`", stringify!($name), "`] with a chosen instruction set (tests and races).")]
-        ///
-        /// # Panics
-        /// As the function without a choice, and if this machine lacks `isa`.
-        pub fn $name_on(isa: Isa, $($arg: $ty),*) $(-> $ret)? {
-            assert!(isa.is_available(), "this machine has no {}", isa.name());
-            match isa {
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the machine has AVX-512F, as asserted.
-                Isa::Avx512 => unsafe { $avx512($($arg),*) },
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the machine has AVX2 and FMA, as asserted.
-                Isa::Avx2 => unsafe { $avx2($($arg),*) },
-                _ => $plain($($arg),*),
-            }
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        fn $avx2($($arg: $ty),*) $(-> $ret)? {
-            $plain($($arg),*)
-        }
-    };
-}
+//! These loops know neither how many positions there are in all nor where they lie: a caller may pass them in one piece or in several, and gets the same
+//! bits.
 
 mod add_weighted;
 mod dots;
-mod exp;
-mod silu;
-mod softmax;
-mod sum_of_squares;
+mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use add_weighted::{add_weighted, add_weighted_of_spans, add_weighted_of_spans_on, add_weighted_on};
-pub use dots::{dots, dots_of_rows, dots_of_rows_on, dots_on};
-pub use exp::exp;
-pub use silu::{silu_times, silu_times_on};
-pub use softmax::{softmax, softmax_on};
-pub use sum_of_squares::{sum_of_squares, sum_of_squares_on};
+pub use add_weighted::{add_weighted, add_weighted_on};
+pub use dots::{dots, dots_on};
+pub use layout::exp::exp;
+pub use layout::lanes::LANES;
+pub use spans::{Span, add_weighted_of_spans_on, dots_of_rows_on};
 
-/// Lanes of every sum in this module: one AVX-512 register, two of AVX2, four of NEON.
-pub const LANES: usize = 16;
+use layout::row;
+use layout::simd::Isa;
 
-/// Positions that stand one after the other in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// The first of them.
-    pub first: usize,
-    /// Where its numbers begin.
-    pub start: usize,
-    /// How many positions there are.
-    pub len: usize,
+/// Turns scores into weights that add up to one: softmax, in place. An empty slice stays empty.
+///
+/// The largest score is subtracted first, so that no exponential overflows; the sum runs in sixteen lanes, lane `l` taking the
+/// positions `l`, `l + 16`, … in ascending order. Cost: one exponential a position.
+pub fn softmax(scores: &mut [f32]) {
+    softmax_on(Isa::detect(), scores);
 }
 
-impl Span {
-    /// Positions in one piece.
-    pub fn all(len: usize) -> Span {
-        Span {
-            first: 0,
-            start: 0,
-            len,
-        }
-    }
+/// [`softmax`] with a chosen instruction set.
+///
+/// # Panics
+/// If this machine lacks `isa`.
+pub fn softmax_on(isa: Isa, scores: &mut [f32]) {
+    isa.compiled(
+        #[inline(always)]
+        || {
+            let largest = row::max(scores);
+            let scale = 1.0 / row::exp_and_sum(scores, largest, exp);
+            for weight in scores {
+                *weight *= scale;
+            }
+        },
+    );
 }
 
-/// Folds sixteen lanes to their sum, in halves.
-#[inline(always)]
-fn fold(mut lanes: [f32; LANES]) -> f32 {
-    for half in [8, 4, 2, 1] {
-        for l in 0..half {
-            lanes[l] += lanes[l + half];
-        }
-    }
-    lanes[0]
+/// The gate of the feed-forward block: out = silu(gate) * up, with silu(x) = x / (1 + e^-x). Shapes: all three of one length. Cost: one exponential and
+/// one division an element.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn silu_times(gate: &[f32], up: &[f32], out: &mut [f32]) {
+    silu_times_on(Isa::detect(), gate, up, out);
+}
+
+fn silu_times_on(isa: Isa, gate: &[f32], up: &[f32], out: &mut [f32]) {
+    assert!(gate.len() == out.len() && up.len() == out.len());
+    isa.compiled(
+        #[inline(always)]
+        || {
+            for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
+                // e^-|x| never overflows; 1 / (1 + e^-x) = e^x / (e^x + 1) serves the negative side.
+                let e = exp(-gate.abs());
+                let numerator = if gate < 0.0 { e } else { 1.0 };
+                *out = gate * (numerator / (1.0 + e)) * up;
+            }
+        },
+    );
+}
+
+/// Sum of the squares of `x`, in sixteen lanes: the only sum of a norm.
+pub fn sum_of_squares(x: &[f32]) -> f32 {
+    sum_of_squares_on(Isa::detect(), x)
+}
+
+fn sum_of_squares_on(isa: Isa, x: &[f32]) -> f32 {
+    isa.compiled(
+        #[inline(always)]
+        || row::dot(x, x),
+    )
 }
 
 /// Where the last of `count` pieces ends, which begin `stride` apart and are `len` long.
@@ -119,11 +106,4 @@ fn last_end(count: usize, stride: usize, len: usize) -> usize {
         let end = begin.and_then(|begin| begin.checked_add(len));
         end.expect("a shape beyond all memory")
     }
-}
-
-/// Mask of the first `len` of sixteen lanes.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn first_lanes(len: usize) -> std::arch::x86_64::__mmask16 {
-    ((1u32 << len) - 1) as std::arch::x86_64::__mmask16
 }

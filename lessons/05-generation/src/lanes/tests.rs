@@ -52,6 +52,51 @@ fn every_instruction_set_gives_the_same_bits_for_every_width_and_group() {
     }
 }
 
+/// The loops of the documentation, with one accumulator for each lane and each output.
+#[test]
+fn the_simple_loops_give_the_same_bits() {
+    for head_dim in (1..=40).chain([64, 100]) {
+        let (num_keys, stride) = (19, head_dim + 1);
+        let (q, k, v) = (
+            numbers(head_dim, 1),
+            numbers(num_keys * stride, 2),
+            numbers(num_keys * stride, 3),
+        );
+        let (mut simple_scores, mut simple_out) = (Vec::new(), numbers(head_dim, 4));
+        for key in k.chunks(stride) {
+            let mut lanes = [0.0f32; LANES];
+            for d in 0..head_dim {
+                lanes[d % LANES] = q[d].mul_add(key[d], lanes[d % LANES]);
+            }
+            simple_scores.push(row::fold(lanes) * 0.3);
+        }
+        for (weight, value) in simple_scores.iter().zip(v.chunks(stride)) {
+            for (out, value) in simple_out.iter_mut().zip(value) {
+                *out = weight.mul_add(*value, *out);
+            }
+        }
+        let (mut scores, mut out) = (vec![0.0; num_keys], numbers(head_dim, 4));
+        dots(&q, head_dim, &k, stride, num_keys, 0.3, &mut scores, num_keys);
+        add_weighted(&scores, num_keys, &v, stride, num_keys, head_dim, &mut out);
+        assert_eq!(bits(&scores), bits(&simple_scores), "head_dim {head_dim}");
+        assert_eq!(bits(&out), bits(&simple_out), "head_dim {head_dim}");
+    }
+}
+
+/// The products are too small for a float and round to -0, so all sixteen lanes hold -0; only lane 0 has a second element.
+#[test]
+fn lanes_behind_the_last_element_keep_their_sums() {
+    for isa in Isa::available() {
+        let mut scores = [1.0];
+        dots_on(isa, &[1e-30; 17], 17, &[-1e-30; 17], 17, 1, 1.0, &mut scores, 1);
+        assert!(
+            scores[0] == 0.0 && scores[0].is_sign_negative(),
+            "{isa:?}: {}",
+            scores[0]
+        );
+    }
+}
+
 #[test]
 fn row_loops_give_the_same_bits_on_every_instruction_set() {
     for len in (0..70).chain([576, 688, 1536]) {
@@ -114,6 +159,13 @@ fn positions_in_pieces_give_the_bits_of_all_at_once() {
         }
         assert_eq!((bits(&scores), bits(&out)), whole, "pieces of {piece}");
     }
+}
+
+#[test]
+fn softmax_survives_scores_beyond_any_exponential() {
+    let mut scores = vec![1e30, 1e30, -1e30, f32::NEG_INFINITY];
+    softmax(&mut scores);
+    assert_eq!(scores, [0.5, 0.5, 0.0, 0.0]);
 }
 
 #[test]
