@@ -40,7 +40,7 @@ pub struct MatMut<'a> {
 /// What happens to the old content of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// c = a b
+    /// c = a b: the old content is ignored.
     Overwrite,
     /// c = c + a b: the accumulator of each output starts from the old value instead of zero.
     Accumulate,

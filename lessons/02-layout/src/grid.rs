@@ -1,4 +1,4 @@
-//! A matrix that the simple loops can read without knowing how it is stored.
+//! A matrix that the simple loops can read in any storage.
 
 use crate::exercises;
 use crate::gemm::MatRef;
@@ -47,7 +47,7 @@ impl Grid for MatRef<'_> {
     }
 }
 
-/// A dense row-major matrix: a row is a slice, which is all that the compiler needs to know to use vector instructions.
+/// A dense row-major matrix: a row is a slice, which is all that the compiler needs for vector instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'a> {
     data: &'a [f32],

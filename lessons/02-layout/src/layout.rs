@@ -1,8 +1,8 @@
-//! Shape, strides, offset: which element of a flat storage stands at which index. A view is a layout over somebody else's storage.
+//! Shape, strides, offset: which element of a flat storage stands at which index. A view is a layout over borrowed storage.
 //!
 //! Element (i, j, …) stands at `offset + i * strides[0] + j * strides[1] + …`. So transposing swaps two strides, a slice
-//! moves the offset, a broadcast axis has stride 0: a few small numbers change and no element moves. What it costs shows
-//! later, when somebody reads.
+//! moves the offset, a broadcast axis has stride 0: a few small numbers change and no element moves. The cost comes later,
+//! when the elements are read.
 
 use crate::exercises;
 use std::ops::Range;
@@ -54,7 +54,7 @@ impl Layout {
         self.len() == 0
     }
 
-    /// Elements that the storage must have: one more than the last place used.
+    /// Number of elements that the storage must have: one more than the last place used.
     pub fn storage_len(&self) -> usize {
         if self.is_empty() {
             return 0;
@@ -167,7 +167,7 @@ impl Layout {
         exercises::is_contiguous(&self.shape, &self.strides)
     }
 
-    /// The same elements in the same order under another shape, if strides can say that; `None` when the elements must be copied
+    /// The same elements in the same order under another shape, if strides can express it; `None` if the elements must be copied
     /// first. A permuted layout usually needs the copy; one that merely has gaps between rows may still split its axes.
     ///
     /// # Panics
@@ -215,7 +215,7 @@ impl Layout {
         runs
     }
 
-    /// How many elements, in order, are neighbours before the first jump: what one visit to memory can bring.
+    /// Number of elements, in order, that are neighbours before the first jump: what one visit to memory can bring.
     pub fn run_len(&self) -> usize {
         self.runs()
             .last()

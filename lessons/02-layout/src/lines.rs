@@ -1,9 +1,9 @@
 //! A model of a first-level cache, which counts the lines that a loop fetches.
 //!
 //! Memory moves in lines of 64 bytes. A loop that reads one f32 of each line pays for sixteen. The model has 64 sets of
-//! 12 lines (48 KiB, as on current cores; older ones have 8) and forgets the line of a set that was not used for the longest time. A
-//! line can only stand in the set that its address names, so that addresses which are a multiple of 4 KiB apart compete for 12 places, however
-//! empty the rest of the cache is. It has no prefetcher: a count says what must come, not when.
+//! 12 lines (48 KiB, as on current cores; older ones have 8) and evicts the line of a set that was not used for the longest time. The
+//! address of a line determines its set, so addresses that are a multiple of 4 KiB apart compete for 12 places, even if the rest of the
+//! cache is empty. It has no prefetcher: a count says which lines must come, not when.
 
 /// Bytes of a line.
 pub const LINE: usize = 64;
@@ -48,8 +48,7 @@ impl Cache {
                 set.truncate(WAYS - 1);
                 set.insert(0, line);
                 self.lines += 1;
-                // A fetch of the line behind the last fetched one continues
-                // a run, which a prefetcher guesses.
+                // A fetch of the line behind the last fetched one continues a run, which a prefetcher guesses.
                 if self.last.is_none_or(|last| line != last + 1) {
                     self.runs += 1;
                 }
@@ -65,17 +64,17 @@ impl Cache {
         (self.reads, self.lines, self.runs, self.last) = (0, 0, 0, None);
     }
 
-    /// Reads so far.
+    /// Number of reads so far.
     pub fn reads(&self) -> u64 {
         self.reads
     }
 
-    /// Lines fetched so far because they were not in the cache.
+    /// Number of lines fetched so far because they were not in the cache.
     pub fn lines_fetched(&self) -> u64 {
         self.lines
     }
 
-    /// Runs of neighbouring lines among the fetches: how often memory was asked for something unexpected.
+    /// Number of runs of neighbouring lines among the fetches: how often the next line was unexpected.
     pub fn runs_fetched(&self) -> u64 {
         self.runs
     }

@@ -1,7 +1,7 @@
 //! Weights packed once, in the order in which the product reads them: what inference calls.
 //!
 //! Inference multiplies few rows (one per token) by the same large weights again and again. Each weight is then used only once
-//! or a few times per call, so memory bandwidth decides, and the layout of the weights is everything. The simple version:
+//! or a few times per call, so memory bandwidth and the layout of the weights decide. The simple version:
 //!
 //! ```text
 //! for row, j:  out[row][j] = sum over k, ascending, of x[row][k] * w[j][k]
@@ -246,7 +246,7 @@ impl<W: Weight> Task<'_, W> {
     /// Computes these rows of the outputs of these panels.
     ///
     /// # Safety
-    /// The rows and panels exist, the machine has the instruction set, and nobody else accesses these outputs.
+    /// The rows and panels exist, and nothing else accesses these outputs meanwhile.
     unsafe fn multiply(&self, rows: Range<usize>, panels: Range<usize>) {
         let tile_rows = kernel::tile_rows(self.isa, rows.len());
         if tile_rows == rows.len() {

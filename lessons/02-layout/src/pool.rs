@@ -1,4 +1,4 @@
-//! A persistent pool of threads that costs about a microsecond to call.
+//! A persistent pool of threads. A call costs about a microsecond.
 //!
 //! A forward pass of a small model calls about two hundred matrix products per token, some of them 20 µs long. A thread
 //! that is created per product costs more than that; a thread that sleeps in the kernel needs 5 to 50 µs to wake. So the
@@ -16,8 +16,8 @@
 //!    can never take a task of a job that it has not seen: its generation no longer matches.
 //! 2. A taken task keeps `run` from returning, so the borrowed closure outlives every call of it although the workers are
 //!    not scoped threads.
-//! 3. Whoever sleeps says so before looking a last time, and whoever publishes looks at the sleepers afterwards (both sequentially
-//!    consistent), so no wake-up is lost.
+//! 3. A thread counts itself as a sleeper before it looks for work a last time, and `run` looks at the sleepers after it has published
+//!    (both sequentially consistent), so no wake-up is lost.
 //! 4. A task that panics does not take a worker with it: the panic is carried to the caller, after all tasks have ended.
 //! 5. `run` inside a task runs in place, one task after the other: the outer job already uses all threads.
 
@@ -38,7 +38,7 @@ thread_local! {
     static INSIDE_TASK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A fixed number of threads that execute numbered tasks together with the thread that asks.
+/// A fixed number of threads that execute numbered tasks together with the calling thread.
 ///
 /// Cost of [`Pool::run`] when the workers still spin: about one microsecond; no allocation.
 pub struct Pool {
@@ -58,12 +58,12 @@ struct Shared {
     ticket: Alone<AtomicU64>,
     /// Tasks not yet finished. `run` returns when it reaches zero.
     pending: Alone<AtomicUsize>,
-    /// Written by `run` while no task can be taken; read by whoever has taken a task.
+    /// Written by `run` while no task can be taken; read by threads that have taken a task.
     job: UnsafeCell<Job>,
     stop: AtomicBool,
     sleepers: AtomicUsize,
     caller_sleeps: AtomicBool,
-    /// Guards no data; orders "I look a last time, then sleep" against "I publish, then wake".
+    /// Guards no data. Orders "look a last time, then sleep" of a worker against "publish, then wake" of `run`.
     sleep: Mutex<()>,
     published: Condvar,
     finished: Condvar,
@@ -146,9 +146,9 @@ impl Pool {
         let turn = lock(&self.turn);
         let shared = &*self.shared;
         let num_tasks = u32::try_from(num_tasks).expect("fewer than 2^32 tasks");
-        // SAFETY: this only erases the lifetime. `run` does not return before `pending` is zero, and no one calls the closure after that.
+        // SAFETY: this only erases the lifetime. `run` does not return before `pending` is zero, and the closure is not called after that.
         let task = unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const (dyn Fn(usize) + Sync)>(task) };
-        // SAFETY: we hold `turn`, and the last job's tasks are all finished: nobody reads `job` now.
+        // SAFETY: we hold `turn`, and the last job's tasks are all finished: no thread reads `job` now.
         unsafe { *shared.job.get() = Job { task, num_tasks } };
         shared.pending.0.store(num_tasks as usize, Ordering::Relaxed);
         let generation = (shared.ticket.0.load(Ordering::Relaxed) >> 32).wrapping_add(1);
@@ -191,7 +191,7 @@ impl Shared {
         self.ticket.0.load(ordering) as u32
     }
 
-    /// Takes one task of the current job; its number counted from the end, 1 being the last one.
+    /// Takes one task of the current job. Returns its number, counted from the end: 1 is the last task.
     fn take(&self) -> Option<u32> {
         let mut seen = self.ticket.0.load(Ordering::Acquire);
         loop {
@@ -256,7 +256,7 @@ impl Shared {
     }
 }
 
-/// Spins for up to [`SPIN`]; says whether the condition came true.
+/// Spins for up to [`SPIN`]; returns whether the condition came true.
 fn spin_until(condition: impl Fn() -> bool) -> bool {
     let mut started = None;
     loop {
@@ -273,7 +273,7 @@ fn spin_until(condition: impl Fn() -> bool) -> bool {
     }
 }
 
-/// No data stands behind our locks that a panic could leave half written, so a poisoned one is as good as new.
+/// Locks a mutex, poisoned or not: none of the data behind these locks can be left half written by a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }

@@ -11,7 +11,7 @@ pub struct View<'a, T> {
     layout: Layout,
 }
 
-/// The outcome of [`View::reshape`]: borrowed where strides could say it, copied where not.
+/// The outcome of [`View::reshape`]: borrowed where strides can express the new shape, otherwise copied.
 #[derive(Clone, Debug)]
 pub struct Reshaped<'a, T: Clone> {
     /// The storage: the view's own, or a dense copy.
@@ -120,7 +120,7 @@ impl<'a, T: Copy> View<'a, T> {
         heads
     }
 
-    /// The same elements in the same order under another shape: without a copy where strides can say it, with one where they cannot.
+    /// The same elements in the same order under another shape: without a copy where strides can express it, otherwise with one.
     ///
     /// # Panics
     /// If the number of elements changes.

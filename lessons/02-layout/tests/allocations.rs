@@ -1,5 +1,6 @@
 //! Allocations are counted for the whole process, so all that is said about them stands in one test, alone in its process.
 
+#[path = "suite/common.rs"]
 mod common;
 
 use common::{STEPS, converting, numbers};

@@ -1,12 +1,12 @@
 //! The trace of the book's figure is the one that its example writes, and says what the chapter says.
 
 #[allow(dead_code)]
-#[path = "../examples/trace_layout.rs"]
+#[path = "../../examples/trace_layout.rs"]
 mod trace_layout;
 
 #[test]
 fn the_recorded_trace_is_fresh() {
-    let recorded = include_str!("../../../book/figures/layout.json");
+    let recorded = include_str!("../../../../book/figures/layout.json");
     assert!(
         recorded == trace_layout::trace(),
         "run: cargo run -q -p lesson02 --example trace_layout > book/figures/layout.json"
@@ -21,14 +21,12 @@ fn each_order_fetches_what_the_chapter_says() {
         Some(steps) if !steps.is_empty() => steps.clone(),
         _ => trace["steps"].as_array().expect("a list").clone(),
     };
-    let counts: Vec<(String, u64, u64, u64)> = trace["runs"]
-        .as_array()
-        .expect("a list")
-        .iter()
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let runs = trace["runs"].as_array().expect("a list").iter();
+    let counts: Vec<_> = runs
         .map(|run| {
             let steps = steps(run);
             let last = steps.last().expect("a last step");
-            let number = |value: &serde_json::Value| value.as_u64().expect("a number");
             let walk = run["walk"].as_str().expect("a name").to_string();
             (
                 walk,

@@ -1,8 +1,7 @@
 //! Every fast product gives the bits of the naive one: over shapes, row counts, threads, instruction sets and weight types.
 
 use half::bf16;
-use layout::gemm::{MatMut, MatRef, Write, gemm, gemm_with};
-use layout::grid::Dense;
+use layout::gemm::{MatMut, MatRef, Write, gemm_with};
 use layout::ladder::{self, Ladder, Rung};
 use layout::packed::PackedMatrix;
 use layout::pool::Pool;
@@ -42,6 +41,28 @@ fn naive(a: MatRef, b: MatRef, c: &mut MatMut, mode: Write) {
     }
 }
 
+/// c = a b by definition, row-major.
+fn definition(a: MatRef, b: MatRef) -> Vec<f32> {
+    let mut c = vec![0.0; a.rows * b.cols];
+    naive(a, b, &mut MatMut::row_major(&mut c, a.rows, b.cols), Write::Overwrite);
+    c
+}
+
+/// c = a b by `gemm`, row-major.
+fn by_gemm(isa: Isa, threads: usize, a: MatRef, b: MatRef) -> Vec<f32> {
+    let mut c = vec![f32::NAN; a.rows * b.cols];
+    let mut target = MatMut::row_major(&mut c, a.rows, b.cols);
+    gemm_with(isa, &Pool::new(threads), a, b, &mut target, Write::Overwrite);
+    c
+}
+
+/// y = x Wᵀ by a packed matrix.
+fn by_packed(isa: Isa, pool: &Pool, w: &PackedMatrix, x: &[f32], rows: usize, out_features: usize) -> Vec<f32> {
+    let mut y = vec![f32::NAN; rows * out_features];
+    w.matmul_with(isa, pool, x, rows, &mut y);
+    y
+}
+
 #[track_caller]
 fn assert_same_bits(found: &[f32], expected: &[f32], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
@@ -52,16 +73,8 @@ fn assert_same_bits(found: &[f32], expected: &[f32], what: &str) {
 
 /// y = x Wᵀ for 40 rows by definition; a prefix of it is the result for fewer rows.
 fn expected_rows(x: &[f32], w: &[f32], out_features: usize, in_features: usize) -> Vec<f32> {
-    let mut y = vec![0.0; 40 * out_features];
     let w = MatRef::row_major(w, out_features, in_features);
-    let x = MatRef::row_major(x, 40, in_features);
-    naive(
-        x,
-        w.t(),
-        &mut MatMut::row_major(&mut y, 40, out_features),
-        Write::Overwrite,
-    );
-    y
+    definition(MatRef::row_major(x, 40, in_features), w.t())
 }
 
 /// Rule 5: a row's result does not depend on how many rows there are, on threads, or on the instruction set.
@@ -85,8 +98,7 @@ fn check_packed(out_features: usize, in_features: usize) {
         for isa in Isa::available() {
             for (matrix, expected) in &matrices {
                 for rows in 0..=40 {
-                    let mut y = vec![f32::NAN; rows * out_features];
-                    matrix.matmul_with(isa, &pool, &x[..rows * in_features], rows, &mut y);
+                    let y = by_packed(isa, &pool, matrix, &x[..rows * in_features], rows, out_features);
                     let what = format!(
                         "[{rows}, {in_features}] x [{out_features}, {in_features}]ᵀ, {threads} threads, {isa:?}, {:?}",
                         matrix.dtype()
@@ -119,13 +131,10 @@ fn tail_outputs_are_not_dropped_for_any_width() {
         let matrix = PackedMatrix::from_f32(&w, out_features, in_features);
         for isa in Isa::available() {
             for rows in [1, 4, 7, 15, 40] {
-                let mut y = vec![f32::NAN; rows * out_features];
-                matrix.matmul_with(isa, &Pool::new(1), &x[..rows * in_features], rows, &mut y);
-                assert_same_bits(
-                    &y,
-                    &expected[..rows * out_features],
-                    &format!("{out_features} outputs, {rows} rows, {isa:?}"),
-                );
+                let x = &x[..rows * in_features];
+                let y = by_packed(isa, &Pool::new(1), &matrix, x, rows, out_features);
+                let what = format!("{out_features} outputs, {rows} rows, {isa:?}");
+                assert_same_bits(&y, &expected[..rows * out_features], &what);
             }
         }
     }
@@ -143,20 +152,11 @@ fn many_rows_are_cut_into_blocks_without_a_seam() {
     let (out_features, in_features, rows) = (70, 600, 450);
     let (w, x) = (random(out_features * in_features, 5), random(rows * in_features, 6));
     let matrix = PackedMatrix::from_f32(&w, out_features, in_features);
-    let (mut all, mut one) = (vec![0.0; rows * out_features], vec![0.0; out_features]);
-    matrix.matmul(&Pool::new(2), &x, rows, &mut all);
-    for row in 0..rows {
-        matrix.matmul(
-            &Pool::new(1),
-            &x[row * in_features..(row + 1) * in_features],
-            1,
-            &mut one,
-        );
-        assert_same_bits(
-            &all[row * out_features..(row + 1) * out_features],
-            &one,
-            &format!("row {row}"),
-        );
+    let all = by_packed(Isa::detect(), &Pool::new(2), &matrix, &x, rows, out_features);
+    let one = Pool::new(1);
+    for (row, (x, y)) in x.chunks(in_features).zip(all.chunks(out_features)).enumerate() {
+        let alone = by_packed(Isa::detect(), &one, &matrix, x, 1, out_features);
+        assert_same_bits(y, &alone, &format!("row {row}"));
     }
 }
 
@@ -187,6 +187,26 @@ fn strides(kind: usize, rows: usize, cols: usize) -> (usize, usize) {
     [(cols, 1), (1, rows), (2 * cols + 1, 2)][kind]
 }
 
+fn matrix(data: &[f32], rows: usize, cols: usize, (row_stride, col_stride): (usize, usize)) -> MatRef<'_> {
+    MatRef {
+        data,
+        rows,
+        cols,
+        row_stride,
+        col_stride,
+    }
+}
+
+fn matrix_mut(data: &mut [f32], rows: usize, cols: usize, (row_stride, col_stride): (usize, usize)) -> MatMut<'_> {
+    MatMut {
+        data,
+        rows,
+        cols,
+        row_stride,
+        col_stride,
+    }
+}
+
 #[track_caller]
 fn check_gemm(m: usize, n: usize, k: usize) {
     let room = |rows: usize, cols: usize| 2 * rows * cols + 2 * rows + 2 * cols + 2;
@@ -194,55 +214,15 @@ fn check_gemm(m: usize, n: usize, k: usize) {
     for threads in 1..=3 {
         let pool = Pool::new(threads);
         for kinds in 0..27 {
-            let (a, b, c) = (
-                strides(kinds % 3, m, k),
-                strides(kinds / 3 % 3, k, n),
-                strides(kinds / 9, m, n),
-            );
-            let a = MatRef {
-                data: &a_data,
-                rows: m,
-                cols: k,
-                row_stride: a.0,
-                col_stride: a.1,
-            };
-            let b = MatRef {
-                data: &b_data,
-                rows: k,
-                cols: n,
-                row_stride: b.0,
-                col_stride: b.1,
-            };
+            let a = matrix(&a_data, m, k, strides(kinds % 3, m, k));
+            let b = matrix(&b_data, k, n, strides(kinds / 3 % 3, k, n));
             for mode in [Write::Overwrite, Write::Accumulate] {
+                let of_c = strides(kinds / 9, m, n);
                 let mut expected = c_data.clone();
-                naive(
-                    a,
-                    b,
-                    &mut MatMut {
-                        data: &mut expected,
-                        rows: m,
-                        cols: n,
-                        row_stride: c.0,
-                        col_stride: c.1,
-                    },
-                    mode,
-                );
+                naive(a, b, &mut matrix_mut(&mut expected, m, n, of_c), mode);
                 for isa in Isa::available() {
                     let mut found = c_data.clone();
-                    gemm_with(
-                        isa,
-                        &pool,
-                        a,
-                        b,
-                        &mut MatMut {
-                            data: &mut found,
-                            rows: m,
-                            cols: n,
-                            row_stride: c.0,
-                            col_stride: c.1,
-                        },
-                        mode,
-                    );
+                    gemm_with(isa, &pool, a, b, &mut matrix_mut(&mut found, m, n, of_c), mode);
                     let what =
                         format!("[{m}, {k}] x [{k}, {n}], strides {kinds}, {mode:?}, {threads} threads, {isa:?}");
                     // Whole storage: what lies between the elements of c is left alone.
@@ -268,19 +248,10 @@ fn gemm_drops_no_tail_in_any_direction() {
         for (m, n, k) in [(size, 17, 9), (15, size, 9), (15, 17, size)] {
             let (a, b) = (random(m * k, 8), random(k * n, 9));
             let (a, b) = (MatRef::row_major(&a, m, k), MatRef::row_major(&b, n, k).t());
-            let mut expected = vec![0.0; m * n];
-            naive(a, b, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
+            let expected = definition(a, b);
             for isa in Isa::available() {
-                let mut found = vec![f32::NAN; m * n];
-                gemm_with(
-                    isa,
-                    &Pool::new(1),
-                    a,
-                    b,
-                    &mut MatMut::row_major(&mut found, m, n),
-                    Write::Overwrite,
-                );
-                assert_same_bits(&found, &expected, &format!("[{m}, {k}] x [{k}, {n}], {isa:?}"));
+                let what = format!("[{m}, {k}] x [{k}, {n}], {isa:?}");
+                assert_same_bits(&by_gemm(isa, 1, a, b), &expected, &what);
             }
         }
     }
@@ -320,16 +291,8 @@ fn gemm_has_no_seam_between_its_blocks() {
             (MatRef::row_major(&a, m, k), MatRef::row_major(&b, k, n)),
             (MatRef::row_major(&a, k, m).t(), MatRef::row_major(&b, n, k).t()),
         ] {
-            let (mut expected, mut found) = (vec![0.0; m * n], vec![f32::NAN; m * n]);
-            naive(a, b, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
-            gemm(
-                &Pool::new(2),
-                a,
-                b,
-                &mut MatMut::row_major(&mut found, m, n),
-                Write::Overwrite,
-            );
-            assert_same_bits(&found, &expected, &format!("[{m}, {k}] x [{k}, {n}]"));
+            let found = by_gemm(Isa::detect(), 2, a, b);
+            assert_same_bits(&found, &definition(a, b), &format!("[{m}, {k}] x [{k}, {n}]"));
         }
     }
 }
@@ -344,37 +307,20 @@ fn gemm_is_right_where_it_copies_crowded_rows() {
         ..MatRef::row_major(&a, m, k)
     };
     let b = MatRef::row_major(&b, 600, n);
-    let (mut expected, mut found) = (vec![0.0; m * n], vec![f32::NAN; m * n]);
-    naive(a, b, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
-    gemm(
-        &Pool::new(1),
-        a,
-        b,
-        &mut MatMut::row_major(&mut found, m, n),
-        Write::Overwrite,
-    );
-    assert_same_bits(&found, &expected, "crowded rows");
+    assert_same_bits(&by_gemm(Isa::detect(), 1, a, b), &definition(a, b), "crowded rows");
 }
 
 #[test]
 fn packed_product_equals_gemm() {
     let (rows, out_features, in_features) = (21, 90, 333);
     let (w, x) = (random(out_features * in_features, 1), random(rows * in_features, 2));
-    let (mut packed, mut on_the_fly) = (vec![0.0; rows * out_features], vec![0.0; rows * out_features]);
-    let pool = Pool::new(2);
-    PackedMatrix::from_f32(&w, out_features, in_features).matmul(&pool, &x, rows, &mut packed);
+    let (isa, matrix) = (Isa::detect(), PackedMatrix::from_f32(&w, out_features, in_features));
+    let packed = by_packed(isa, &Pool::new(2), &matrix, &x, rows, out_features);
     let (x, w) = (
         MatRef::row_major(&x, rows, in_features),
         MatRef::row_major(&w, out_features, in_features),
     );
-    gemm(
-        &pool,
-        x,
-        w.t(),
-        &mut MatMut::row_major(&mut on_the_fly, rows, out_features),
-        Write::Overwrite,
-    );
-    assert_same_bits(&packed, &on_the_fly, "packed against gemm");
+    assert_same_bits(&packed, &by_gemm(isa, 2, x, w.t()), "packed against gemm");
 }
 
 #[test]
@@ -382,13 +328,7 @@ fn every_rung_of_the_ladder_gives_the_naive_bits() {
     let pool = Pool::new(2);
     for (m, k, n) in [(1, 1, 1), (3, 17, 40), (9, 100, 1030), (33, 70, 65)] {
         let (a, b) = (random(m * k, 1), random(k * n, 2));
-        let mut expected = vec![0.0; m * n];
-        naive(
-            MatRef::row_major(&a, m, k),
-            MatRef::row_major(&b, k, n),
-            &mut MatMut::row_major(&mut expected, m, n),
-            Write::Overwrite,
-        );
+        let expected = definition(MatRef::row_major(&a, m, k), MatRef::row_major(&b, k, n));
         let ladder = Ladder::new(&b, k, n, &pool);
         for rung in Rung::ALL {
             let mut found = vec![f32::NAN; m * n];
@@ -403,8 +343,7 @@ fn the_simple_loops_read_any_strides() {
     let (m, k, n) = (7, 20, 33);
     let (a, b) = (random(m * k, 1), random(k * n, 2));
     let (a_t, b_t) = (MatRef::row_major(&a, k, m).t(), MatRef::row_major(&b, n, k).t());
-    let mut expected = vec![0.0; m * n];
-    naive(a_t, b_t, &mut MatMut::row_major(&mut expected, m, n), Write::Overwrite);
+    let expected = definition(a_t, b_t);
     let mut found = vec![f32::NAN; m * n];
     ladder::naive(&a_t, &b_t, &mut found);
     assert_same_bits(&found, &expected, "naive");
@@ -412,5 +351,4 @@ fn the_simple_loops_read_any_strides() {
     assert_same_bits(&found, &expected, "reordered");
     ladder::blocked(&a_t, &b_t, &mut found);
     assert_same_bits(&found, &expected, "blocked");
-    let _ = Dense::new(&a, m, k);
 }

@@ -1,4 +1,4 @@
-//! The conversion that two test binaries count: bytes in `claims.rs`, allocations, alone in its process, in `allocations.rs`.
+//! What several tests share: numbers, and the conversion that two programs count (bytes in `claims.rs`, allocations in `allocations.rs`).
 
 use half::bf16;
 use lab::ledger::{Ledger, measure};

@@ -1,9 +1,7 @@
-//! The lesson's claims as counts: multiply-adds, cache lines and bytes. Nothing here looks at a clock. Allocations, which are counted for
-//! a whole process, have a test binary of their own (`allocations.rs`).
+//! The lesson's claims as counts: multiply-adds, cache lines and bytes. Nothing here looks at a clock. Allocations are counted for a whole
+//! process and have a program of their own (`allocations.rs`).
 
-mod common;
-
-use common::{INNER, OUT, STEPS, converting, numbers};
+use crate::common::{INNER, OUT, STEPS, converting, numbers};
 use half::bf16;
 use lab::ledger::measure;
 use layout::convert::Conversion;

@@ -77,7 +77,7 @@ fn views_are_numpys() {
         assert_eq!(layout.is_contiguous(), case.contiguous, "{what}");
         let places: Vec<u32> = layout.places().map(|place| place as u32).collect();
         assert_eq!(places, case.elements, "{what}");
-        // The stride of an axis of length 1, or of an empty array, is nobody's business.
+        // The stride of an axis of length 1, or of an empty array, is never used, and NumPy's may be any number.
         let stepped = |strides: &[usize]| -> Vec<usize> {
             strides
                 .iter()
