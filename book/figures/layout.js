@@ -111,6 +111,28 @@ window.figures.register("layout", (root, trace, ui) => {
             ui.el("tbody", {}, ui.el("tr", {}, cells.map(([, value]) => ui.el("td", { style: { whiteSpace: "nowrap" } }, value))))));
     }
 
+    /** What is read in a step, and what the cache does, in words. */
+    function sentence(i) {
+        const { shape, strides, cache: room } = run();
+        const step = stepsOf(run())[i];
+        const title = {
+            rows: "Row by row", columns: "Column by column", blocks: "Column by column inside blocks of 4 x 4", step: "Every fourth number",
+        }[walk];
+        if (i === 0) {
+            return `${title}: a view with shape [${shape.join(", ")}] and strides [${strides.join(", ")}]. The matrix has ${side * side} numbers ` +
+                `in ${(side * side) / line} lines of four; the cache has room for ${room} lines and is empty.`;
+        }
+        if (step.place === null) {
+            const fetched = step.lines * line * 4, used = step.reads * 4;
+            return `Done: ${step.reads} reads, ${step.reads - step.lines} hits, ${step.lines} lines fetched. ` +
+                `${fetched} bytes came and ${used} were used: ${Math.floor((100 * used) / fetched)} %.`;
+        }
+        const outcome = step.hit ? "A hit: the line is there." : "A miss: the line is fetched, 16 bytes.";
+        const gone = step.gone ? ` Line ${step.gone[0]} had to go, ${step.gone[1]} of its ${line} numbers used.` : "";
+        return `Read ${step.reads}: row ${Math.floor(step.place / side)}, column ${step.place % side} lies at place ${step.place}, ` +
+            `in line ${Math.floor(step.place / line)}. ${outcome}${gone}`;
+    }
+
     const stepper = ui.stepper({
         steps: stepsOf(run()),
         label: "Read",
@@ -121,6 +143,7 @@ window.figures.register("layout", (root, trace, ui) => {
                 "Plain: only in memory. Grey: in the cache. Blue: used since it came. Ring: hit. Cross: miss.");
             draw(step);
             count(step);
+            return sentence(i);
         },
     });
     const again = () => stepper.reset(stepsOf(run()), stepper.index);

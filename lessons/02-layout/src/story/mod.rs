@@ -1,4 +1,4 @@
-//! The experiments, one file each, in the order in which they are told.
+//! The story: the experiments, one file each, in the order in which they are told.
 
 mod convert;
 mod ladder;
@@ -23,14 +23,13 @@ impl Bench {
     /// `n` numbers between -1 and 1, the same for the same seed and salt. Zeros would flatter: some machines skip work on them.
     fn random(&self, n: usize, salt: u64) -> Vec<f32> {
         let mut state = self.seed ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (0..n)
-            .map(|_| {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-            })
-            .collect()
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..n).map(|_| next()).collect()
     }
 }
 
@@ -57,9 +56,22 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     story.finish()
 }
 
-/// Whether two results are equal bit for bit, as a race's check wants to hear it.
-fn same_bits(expected: &[f32], found: &[f32]) -> Result<(), String> {
-    let differs = |(a, b): (&f32, &f32)| a.to_bits() != b.to_bits();
+/// An entry of a race: `work` computes `n` numbers into a buffer that is used again and again.
+fn product<'a>(n: usize, mut work: impl FnMut(&mut [f32]) + 'a) -> impl FnMut() -> Vec<f32> + 'a {
+    let mut out = vec![0.0; n];
+    move || {
+        work(&mut out);
+        out.clone()
+    }
+}
+
+/// The check of a race: both results are equal bit for bit.
+fn same_bits(expected: &Vec<f32>, found: &Vec<f32>) -> Result<(), String> {
+    equal_by(expected, found, |a, b| a.to_bits() == b.to_bits())
+}
+
+fn equal_by(expected: &[f32], found: &[f32], equal: impl Fn(f32, f32) -> bool) -> Result<(), String> {
+    let differs = |(a, b): (&f32, &f32)| !equal(*a, *b);
     match expected.iter().zip(found).position(differs) {
         None if expected.len() == found.len() => Ok(()),
         None => Err(format!("{} numbers instead of {}", found.len(), expected.len())),

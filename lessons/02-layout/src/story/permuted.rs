@@ -1,14 +1,12 @@
 //! Claim T1: a product fed by a view, against copying first.
 
-use super::{Bench, same_bits};
+use super::{Bench, product, same_bits};
 use lab::chart::Chart;
 use lab::race::Race;
-use lab::record::Verdict;
-use lab::story::{Choice, Claim, Prediction, Story};
-use lab::table::Table;
+use lab::story::{Claim, Story, Verdict};
 use layout::gemm::{MatMut, MatRef, Write, gemm};
 use layout::grid::{Counted, Dense, Grid};
-use layout::ladder;
+use layout::ladder::{self, Rung};
 use layout::layout::Layout;
 use layout::lines::Cache;
 use layout::pool::Pool;
@@ -50,36 +48,20 @@ fn cases() -> [Case; 3] {
     ]
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Rung {
-    Naive,
-    Reordered,
-    Blocked,
-    Packed,
-}
-
-const RUNGS: [(Rung, &str); 4] = [
-    (Rung::Naive, "naive"),
-    (Rung::Reordered, "reordered"),
-    (Rung::Blocked, "blocked"),
-    (Rung::Packed, "packed"),
-];
+const RUNGS: [Rung; 4] = [Rung::Naive, Rung::Reordered, Rung::Blocked, Rung::Packed];
 
 /// y = x w for each of the batch, from the views as they are.
 fn by_view(rung: Rung, pool: &Pool, x: &View<f32>, w: &View<f32>, y: &mut [f32]) {
-    let w_is_dense = w.layout().is_contiguous();
+    let dense = w.layout().is_contiguous().then(|| w.contiguous());
     for (b, y) in y.chunks_exact_mut(SEQ * OUT).enumerate() {
         let x = x.map(|x| x.select(0, b)).matrix();
-        match (rung, w_is_dense) {
-            (Rung::Packed, _) => gemm(
-                pool,
-                x,
-                w.matrix(),
-                &mut MatMut::row_major(y, SEQ, OUT),
-                Write::Overwrite,
-            ),
-            (_, true) => loops(rung, &x, &Dense::new(&w.contiguous(), HIDDEN, OUT), y),
-            (_, false) => loops(rung, &x, &w.matrix(), y),
+        match (rung, &dense) {
+            (Rung::Packed, _) => {
+                let mut y = MatMut::row_major(y, SEQ, OUT);
+                gemm(pool, x, w.matrix(), &mut y, Write::Overwrite);
+            }
+            (_, Some(w)) => loops(rung, &x, &Dense::new(w, HIDDEN, OUT), y),
+            (_, None) => loops(rung, &x, &w.matrix(), y),
         }
     }
 }
@@ -87,20 +69,11 @@ fn by_view(rung: Rung, pool: &Pool, x: &View<f32>, w: &View<f32>, y: &mut [f32])
 /// The same after copying the strided factor to contiguous memory; the copy is part of the work.
 fn copied_first(rung: Rung, pool: &Pool, x: &View<f32>, w: &View<f32>, y: &mut [f32]) {
     let (x, w) = (x.contiguous(), w.contiguous());
-    let w = Dense::new(&w, HIDDEN, OUT);
-    for (x, y) in x.chunks_exact(SEQ * HIDDEN).zip(y.chunks_exact_mut(SEQ * OUT)) {
-        let x = Dense::new(x, SEQ, HIDDEN);
-        match rung {
-            Rung::Packed => gemm(
-                pool,
-                x.matrix(),
-                w.matrix(),
-                &mut MatMut::row_major(y, SEQ, OUT),
-                Write::Overwrite,
-            ),
-            _ => loops(rung, &x, &w, y),
-        }
-    }
+    by_view(rung, pool, &dense_x(&x), &View::row_major(&w, &[HIDDEN, OUT]), y);
+}
+
+fn dense_x(x: &[f32]) -> View<'_, f32> {
+    View::row_major(x, &[BATCH, SEQ, HIDDEN])
 }
 
 fn loops(rung: Rung, x: &impl Grid, w: &impl Grid, y: &mut [f32]) {
@@ -108,11 +81,11 @@ fn loops(rung: Rung, x: &impl Grid, w: &impl Grid, y: &mut [f32]) {
         Rung::Naive => ladder::naive(x, w, y),
         Rung::Reordered => ladder::reordered(x, w, y),
         Rung::Blocked => ladder::blocked(x, w, y),
-        Rung::Packed => packed_reads(x, w),
+        Rung::Packed | Rung::Threads => packed_reads(x, w),
     }
 }
 
-/// Reads the factors in the order in which the packed product does: w once, panel by panel, and a tile of 14 rows of x for each panel.
+/// Reads the factors in the order of the packed product: w once, panel by panel, and a tile of 14 rows of x for each panel.
 fn packed_reads(x: &impl Grid, w: &impl Grid) {
     for panel in (0..w.cols()).step_by(32) {
         for k in (0..w.rows()).step_by(4) {
@@ -139,7 +112,7 @@ fn lines_per_thousand(rung: Rung, x: &View<f32>, w: &View<f32>) -> f64 {
     const ROWS: usize = 32;
     let cache = RefCell::new(Cache::default());
     let x = x.map(|x| x.select(0, 0).slice(0, 0..ROWS, 1));
-    // Rows a multiple of 1 KiB apart would push each other out of the cache, so the packed product copies them.
+    // The packed product copies rows that are a multiple of 1 KiB apart: they would push each other out of the cache.
     let copy = x.to_contiguous();
     let crowded = x.layout().strides()[0] > HIDDEN;
     let x = if rung == Rung::Packed && crowded {
@@ -157,85 +130,60 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         "A view into a product, or a copy first?",
         "Views are free, products read. Three views go through four products, as they are and copied to contiguous memory first.",
     );
-    story.predict(Prediction {
-        id: "copy-first",
-        question: "x is [batch, seq, hidden], seen through a permuted view in which each row of hidden numbers stays together. Copy it first?",
-        options: &[
-            Choice { text: "yes: contiguous is always faster", answer_to_wrong: Some("The product reads whole rows, and whole rows it finds. A copy only adds reading and writing.") },
-            Choice { text: "no: rows are read whole anyway", answer_to_wrong: None },
-            Choice { text: "the view itself copies", answer_to_wrong: Some("A view changes strides; nothing moves.") },
-        ],
-        answer: 1,
-        because: "What counts is how many lines the loop fetches, not whether a flag says contiguous. Watch the last two columns.",
-    });
+    story.predict("copy-first");
     let (x_data, w_data) = (bench.random(BATCH * SEQ * HIDDEN, 3), bench.random(HIDDEN * OUT, 4));
     story.say(
         "Lines per 1000 multiply-adds are counted in a model of a first-level cache, with the view and after the copy.",
     );
-    let mut table = Table::new(&[
-        "view",
-        "product",
-        "view, ms",
-        "copy, ms",
-        "ratio",
-        "lines, view",
-        "lines, copy",
-    ]);
+    let (mut table, mut ratios) = (Vec::new(), Vec::new());
     let mut chart = Chart::bars("permuted", "Whether copying first pays depends on the loop")
         .y_label("time with the view / time with a copy first")
         .note("above 1 the copy, included in its time, pays; one thread");
-    let mut ratios = Vec::new();
     for case in cases() {
         let (x, w) = (View::new(&x_data, case.x), View::new(&w_data, case.w));
         let mut race = Race::new(&format!("permuted-{}", case.name.replace(' ', "-")), case.name)
             .rounds(5)
-            .check(|expected: &Vec<f32>, found| same_bits(expected, found));
-        for (index, (rung, _)) in RUNGS.into_iter().enumerate() {
-            let (x, w, pool, at) = (&x, &w, &bench.one, Some(index as f64));
-            let (mut y, mut y2) = (vec![0.0; BATCH * SEQ * OUT], vec![0.0; BATCH * SEQ * OUT]);
+            .baseline("copy first")
+            .check(same_bits);
+        for (index, rung) in RUNGS.into_iter().enumerate() {
+            let (x, w, pool, at, n) = (&x, &w, &bench.one, Some(index as f64), BATCH * SEQ * OUT);
             race = race
-                .entry("view", at, move || {
-                    by_view(rung, pool, x, w, &mut y);
-                    y.clone()
-                })
-                .entry("copy first", at, move || {
-                    copied_first(rung, pool, x, w, &mut y2);
-                    y2.clone()
-                });
+                .entry("view", at, product(n, move |y| by_view(rung, pool, x, w, y)))
+                .entry("copy first", at, product(n, move |y| copied_first(rung, pool, x, w, y)));
         }
-        let result = race.baseline("copy first").run()?;
-        let (dense_x, dense_w) = (x.contiguous(), w.contiguous());
-        let dense_x = View::row_major(&dense_x, &[BATCH, SEQ, HIDDEN]);
-        let dense_w = View::row_major(&dense_w, &[HIDDEN, OUT]);
+        let result = race.run()?;
+        let (copy_x, copy_w) = (x.contiguous(), w.contiguous());
+        let (copy_x, copy_w) = (dense_x(&copy_x), View::row_major(&copy_w, &[HIDDEN, OUT]));
         let mut bars = Vec::new();
-        for (index, (rung, name)) in RUNGS.into_iter().enumerate() {
-            let ms = |entry| {
-                result
-                    .entry_at(entry, index as f64)
-                    .map_or(f64::NAN, |entry| entry.median)
-            };
-            let ratio = ms("view") / ms("copy first");
-            let (view, copy) = (
-                lines_per_thousand(rung, &x, &w),
-                lines_per_thousand(rung, &dense_x, &dense_w),
-            );
-            let case = if index == 0 { case.name } else { "" };
-            table.row([
-                case.to_string(),
-                name.to_string(),
-                format!("{:.2}", ms("view")),
-                format!("{:.2}", ms("copy first")),
-                format!("{ratio:.2}"),
-                format!("{view:.1}"),
-                format!("{copy:.1}"),
+        for (index, rung) in RUNGS.into_iter().enumerate() {
+            let [view, copy] = ["view", "copy first"].map(|entry| result.median_at(entry, index as f64));
+            table.push([
+                if index == 0 { case.name } else { "" }.to_string(),
+                rung.name().to_string(),
+                format!("{view:.2}"),
+                format!("{copy:.2}"),
+                format!("{:.2}", view / copy),
+                format!("{:.1}", lines_per_thousand(rung, &x, &w)),
+                format!("{:.1}", lines_per_thousand(rung, &copy_x, &copy_w)),
             ]);
-            bars.push((name, ratio));
+            bars.push((rung.name(), view / copy));
         }
         chart = chart.group(case.name, &bars);
         ratios.extend(bars.iter().map(|&(name, ratio)| (case.name, name, ratio)));
         story.values(&result.id, &result);
     }
-    story.table(&table);
+    story.rows(
+        &[
+            "view",
+            "product",
+            "view, ms",
+            "copy, ms",
+            "ratio",
+            "lines, view",
+            "lines, copy",
+        ],
+        table,
+    );
     story.chart(&chart.rule("equal", 1.0))?;
     claim(story, &ratios);
     Ok(())
@@ -261,11 +209,7 @@ fn claim(story: &mut Story, ratios: &[(&str, &str, f64)]) {
         claimed: "A matmul fed by a transposed, non-contiguous view is over 30 % slower than making it contiguous first, copy included",
         value: (worst.2 - 1.0) * 100.0,
         unit: "% slower, worst case",
-        verdict: match slower {
-            0 => Verdict::NotHere,
-            n if n == ratios.len() => Verdict::Holds,
-            _ => Verdict::Partly,
-        },
+        verdict: Verdict::of(slower == ratios.len(), slower > 0),
         note: &note,
     });
 }

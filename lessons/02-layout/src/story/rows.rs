@@ -3,9 +3,8 @@
 use super::Bench;
 use half::bf16;
 use lab::chart::Chart;
-use lab::race::Race;
-use lab::story::{NumberPrediction, Story};
-use lab::table::Table;
+use lab::race::{Disturbance, Race};
+use lab::story::{Answer, Story};
 use layout::packed::PackedMatrix;
 use layout::probe;
 use std::cell::Cell;
@@ -23,16 +22,19 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         "Rows that ride almost free",
         "One token is one row. Its product must read every weight from memory. What do more rows at the same time cost?",
     );
+    let asked = story.ask("eight-rows", &[]);
     let weights = bench.random(OUT * IN, 9);
-    let copies: Vec<PackedMatrix> = (0..COPIES).map(|_| PackedMatrix::from_f32(&weights, OUT, IN)).collect();
     let narrow: Vec<bf16> = weights.iter().map(|&w| bf16::from_f32(w)).collect();
-    let narrow_copies: Vec<PackedMatrix> = (0..COPIES).map(|_| PackedMatrix::from_bf16(&narrow, OUT, IN)).collect();
+    let copies = [
+        ("f32", [(); COPIES].map(|()| PackedMatrix::from_f32(&weights, OUT, IN))),
+        ("bf16", [(); COPIES].map(|()| PackedMatrix::from_bf16(&narrow, OUT, IN))),
+    ];
     drop((weights, narrow));
 
     let mut race = Race::new("rows", "One product of [rows, 2048] with 46 MB of weights, all threads")
         .unit("ms")
         .rounds(7);
-    for (name, copies) in [("f32", &copies), ("bf16", &narrow_copies)] {
+    for (name, copies) in &copies {
         // One count for all numbers of rows: entries run one after the other, and with a count of its own each would find the copy
         // that the entry before it has just read, half of it still in the cache.
         let turn = Rc::new(Cell::new(0));
@@ -46,20 +48,9 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         }
     }
     let result = race.run()?;
-    let ms = |name: &str, rows: usize| {
-        result
-            .entry_at(name, rows as f64)
-            .map_or(f64::NAN, |entry| entry.median)
-    };
+    let ms = |name: &str, rows: usize| result.median_at(name, rows as f64);
     let eight = ms("f32", 8) / ms("f32", 1);
-    story.predict_number(NumberPrediction {
-        id: "eight-rows",
-        question: "If one row takes 1, how long do 8 rows take?",
-        answer: eight,
-        unit: "times one row",
-        within: 1.5,
-        because: "The weights are read once for all eight, and while memory sends them the multiply-add units have nothing else to do.",
-    });
+    story.reveal(asked, Answer::Number(eight), &[]);
     let bandwidth = probe::read_bandwidth(&bench.pool, COPIES * 4 * IN * OUT) / 1e9;
     let peak = probe::peak_flops(&bench.pool) / 1e9;
     story.show_as(
@@ -67,36 +58,44 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         bandwidth,
         format!("{bandwidth:.1} GB/s"),
     );
-    let mut table = Table::new(&[
-        "rows",
-        "f32, ms",
-        "× one row",
-        "GB/s",
-        "% of it",
-        "GFLOP/s",
-        "% of peak",
-        "bf16, ms",
-        "× f32",
-    ]);
-    for rows in ROWS {
-        let seconds = ms("f32", rows) / 1e3;
-        let (gbs, gflops) = (
-            (4 * IN * OUT) as f64 / seconds / 1e9,
-            (2 * rows * IN * OUT) as f64 / seconds / 1e9,
-        );
-        table.row([
-            rows.to_string(),
-            format!("{:.2}", ms("f32", rows)),
-            format!("{:.1}", ms("f32", rows) / ms("f32", 1)),
-            format!("{gbs:.1}"),
-            format!("{:.0}", 100.0 * gbs / bandwidth),
-            format!("{gflops:.0}"),
-            format!("{:.0}", 100.0 * gflops / peak),
-            format!("{:.2}", ms("bf16", rows)),
-            format!("{:.2}", ms("bf16", rows) / ms("f32", rows)),
-        ]);
+    let gbs = |rows| (4 * IN * OUT) as f64 / ms("f32", rows) / 1e6;
+    let gflops = |rows| (2 * rows * IN * OUT) as f64 / ms("f32", rows) / 1e6;
+    story.rows(
+        &[
+            "rows",
+            "f32, ms",
+            "× one row",
+            "GB/s",
+            "% of it",
+            "GFLOP/s",
+            "% of peak",
+            "bf16, ms",
+            "× f32",
+        ],
+        ROWS.map(|rows| {
+            [
+                rows.to_string(),
+                format!("{:.2}", ms("f32", rows)),
+                format!("{:.1}", ms("f32", rows) / ms("f32", 1)),
+                format!("{:.1}", gbs(rows)),
+                format!("{:.0}", 100.0 * gbs(rows) / bandwidth),
+                format!("{:.0}", gflops(rows)),
+                format!("{:.0}", 100.0 * gflops(rows) / peak),
+                format!("{:.2}", ms("bf16", rows)),
+                format!("{:.2}", ms("bf16", rows) / ms("f32", rows)),
+            ]
+        }),
+    );
+    let signs = [
+        Disturbance::of_ratio("8 rows against one", eight, 0.9..=8.8),
+        Disturbance::of_share("the read bandwidth", gbs(1) / bandwidth),
+        Disturbance::of_share("the peak", gflops(128) / peak),
+    ];
+    if let Some(sign) = signs.into_iter().flatten().next() {
+        story.say(format!(
+            "This machine is busy ({sign}); these figures say little, run again."
+        ));
     }
-    story.table(&table);
     story.values(&result.id, &result);
     let balance = 2.0 * peak / bandwidth;
     story.say(format!(
@@ -104,6 +103,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
          Beyond, each row costs what it computes."
     ));
     let against = |name: &str| ROWS.map(|rows| (rows as f64, ms(name, rows) / ms("f32", 1))).to_vec();
+    let alone = ROWS.map(|rows| (rows as f64, rows as f64)).to_vec();
     story.chart(
         &Chart::lines("rows", "Rows ride almost free until arithmetic catches up")
             .x_label("rows")
@@ -113,10 +113,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
             .log_y()
             .series("f32 weights", against("f32"))
             .series("bf16 weights", against("bf16"))
-            .dashed(
-                "if each row cost the same",
-                ROWS.map(|rows| (rows as f64, rows as f64)).to_vec(),
-            ),
+            .dashed("if each row cost the same", alone),
     )?;
     Ok(())
 }

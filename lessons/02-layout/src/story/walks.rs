@@ -1,10 +1,8 @@
 //! Claim T2: what a step costs, and what a run brings.
 
 use lab::chart::Chart;
-use lab::race::{Race, RaceResult};
-use lab::record::Verdict;
-use lab::story::{Choice, Claim, Prediction, Story};
-use lab::table::Table;
+use lab::race::Race;
+use lab::story::{Claim, Story, Verdict};
 use layout::aligned::Aligned;
 use layout::lines::Cache;
 use layout::walk;
@@ -20,79 +18,58 @@ const MOST_SHUFFLED: usize = 1 << 19;
 pub(super) fn tell(story: &mut Story) -> anyhow::Result<()> {
     story.step(
         "Reading pays",
-        "Memory moves in lines of 64 bytes. Whoever uses four of them has paid for all.",
+        "Memory moves in lines of 64 bytes. A loop that uses four of them has paid for all.",
     );
     let mut numbers = Aligned::<u32>::zeros(BYTES / 4);
     for (i, number) in numbers.iter_mut().enumerate() {
         *number = (i as u32).wrapping_mul(2_654_435_761);
     }
-    story.predict(Prediction {
-        id: "every-16th",
-        question: "A loop reads every 16th f32 of a large array instead of all. How many fewer bytes come from memory?",
-        options: &[
-            Choice {
-                text: "16 times fewer",
-                answer_to_wrong: Some("The loop uses 16 times fewer; memory sends whole lines."),
-            },
-            Choice {
-                text: "2 times fewer",
-                answer_to_wrong: Some(
-                    "A 16th f32 is 64 bytes further: exactly one per line, so each line is still sent.",
-                ),
-            },
-            Choice {
-                text: "as many as before",
-                answer_to_wrong: None,
-            },
-        ],
-        answer: 2,
-        because: "16 f32 are one line. Up to there a larger step saves work, not traffic.",
-    });
+    story.predict("every-16th");
     strides(story, &numbers)?;
     runs(story, &numbers)
 }
 
 fn strides(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
+    const NAME: &str = "every n-th number";
     let mut race = Race::new("stride", "Sum of every n-th number, 128 MiB, one thread")
         .unit("useful GB/s")
         .rounds(5);
     for stride in STRIDES {
         let work = (BYTES / stride) as f64 / 1e9;
-        race = race.entry_with_work("every n-th number", Some((4 * stride) as f64), work, move || {
+        race = race.entry_with_work(NAME, Some((4 * stride) as f64), work, move || {
             black_box(walk::sum_strided(numbers, stride));
         });
     }
     let result = race.run()?;
-    let mut table = Table::new(&[
-        "step, bytes",
-        "useful GB/s",
-        "against step 4",
-        "lines per number (counted)",
-    ]);
-    for stride in STRIDES {
-        let rate = at(&result, "every n-th number", 4 * stride);
-        let lines = counted_lines((0..4096).map(|i| 4 * stride * i)) as f64 / 4096.0;
-        let against = at(&result, "every n-th number", 4) / rate;
-        table.row([
-            format!("{}", 4 * stride),
-            format!("{rate:.2}"),
-            format!("1/{against:.1}"),
-            format!("{lines:.2}"),
-        ]);
-    }
-    story.table(&table);
-    record(story, &result);
-    let loss = at(&result, "every n-th number", 4) / at(&result, "every n-th number", 64);
+    let rate = |stride: usize| result.median_at(NAME, (4 * stride) as f64);
+    story.rows(
+        &[
+            "step, bytes",
+            "useful GB/s",
+            "against step 4",
+            "lines per number (counted)",
+        ],
+        STRIDES.map(|stride| {
+            let cache = cache_after((0..4096).map(|i| 4 * stride * i));
+            [
+                format!("{}", 4 * stride),
+                format!("{:.2}", rate(stride)),
+                format!("1/{:.1}", rate(1) / rate(stride)),
+                format!("{:.2}", cache.lines_fetched() as f64 / 4096.0),
+            ]
+        }),
+    );
+    story.values(&result.id, &result);
+    let loss = rate(1) / rate(16);
     story.claim(Claim {
         id: "T2",
         claimed: "Strided access wastes memory bandwidth: each cache line brings one useful element",
         value: loss,
         unit: "times less useful bandwidth at a step of 64 bytes than at 4",
-        verdict: if loss > 2.0 { Verdict::Holds } else { Verdict::Partly },
+        verdict: Verdict::of(loss > 2.0, true),
         note: "counted: from a step of 64 bytes on, one line comes for each f32, 16 times the useful bytes",
     });
     let points = |f: &dyn Fn(usize) -> f64| STRIDES.map(|s| ((4 * s) as f64, f(s))).to_vec();
-    let unit = at(&result, "every n-th number", 4);
     story.chart(
         &Chart::lines("stride", "A step of 64 bytes brings a line for each number")
             .x_label("bytes from one number to the next")
@@ -100,13 +77,14 @@ fn strides(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
             .note("sum of every n-th u32 of 128 MiB, one thread; more is better")
             .log_x()
             .log_y()
-            .series("measured", points(&|s| at(&result, "every n-th number", 4 * s)))
-            .dashed("if only lines counted", points(&|s| unit / s.min(16) as f64)),
+            .series("measured", points(&rate))
+            .dashed("if only lines counted", points(&|s| rate(1) / s.min(16) as f64)),
     )?;
     Ok(())
 }
 
 fn runs(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
+    const NAMES: [&str; 3] = ["no gaps", "7 of 8 skipped", "shuffled"];
     story.say(
         "Now in runs: n neighbours are read, then comes a jump. Without gaps the runs lie one behind the other; with gaps one run in \
          eight is read; shuffled, all places are as good as random.",
@@ -114,45 +92,41 @@ fn runs(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
     let mut race = Race::new("run", "Sum of runs of neighbours, 128 MiB, one thread")
         .unit("useful GB/s")
         .rounds(5)
-        .baseline("no gaps");
+        .baseline(NAMES[0]);
     for run in RUNS {
         let x = Some((4 * run) as f64);
-        let places = walk::shuffled_places(
-            (numbers.len() / run).min(MOST_SHUFFLED),
-            numbers.len() / (numbers.len() / run).min(MOST_SHUFFLED),
-        );
+        let count = (numbers.len() / run).min(MOST_SHUFFLED);
+        let places = walk::shuffled_places(count, numbers.len() / count);
         let shuffled = (4 * run * places.len()) as f64 / 1e9;
         race = race
-            .entry_with_work("no gaps", x, BYTES as f64 / 1e9, move || {
+            .entry_with_work(NAMES[0], x, BYTES as f64 / 1e9, move || {
                 black_box(walk::sum_runs(numbers, run, run));
             })
-            .entry_with_work("7 of 8 skipped", x, BYTES as f64 / 8e9, move || {
+            .entry_with_work(NAMES[1], x, BYTES as f64 / 8e9, move || {
                 black_box(walk::sum_runs(numbers, run, 8 * run));
             })
-            .entry_with_work("shuffled", x, shuffled, move || {
+            .entry_with_work(NAMES[2], x, shuffled, move || {
                 black_box(walk::sum_runs_at(numbers, run, &places));
             });
     }
     let result = race.run()?;
-    let names = ["no gaps", "7 of 8 skipped", "shuffled"];
-    let mut table = Table::new(&["run, bytes", names[0], names[1], names[2]]);
-    for run in RUNS {
-        let cell = |name| format!("{:.2}", at(&result, name, 4 * run));
-        table.row([format!("{}", 4 * run), cell(names[0]), cell(names[1]), cell(names[2])]);
-    }
-    story.table(&table);
-    record(story, &result);
+    story.rows(
+        &["run, bytes", NAMES[0], NAMES[1], NAMES[2]],
+        RUNS.map(|run| {
+            let [a, b, c] = NAMES.map(|name| format!("{:.2}", result.median_at(name, (4 * run) as f64)));
+            [(4 * run).to_string(), a, b, c]
+        }),
+    );
+    story.values(&result.id, &result);
     story.say("Whole lines are not enough: a run of two lines with gaps still asks memory for something unexpected every 128 bytes.");
-    let chart = Chart::lines("runs", "What one visit to memory brings decides how fast it is")
-        .x_label("bytes read before the next jump")
-        .y_label("useful GB/s")
-        .note("sum of runs of u32 in 128 MiB, one thread; more is better")
-        .log_x()
-        .log_y();
     story.chart(
-        &names
-            .iter()
-            .fold(chart, |chart, name| chart.series(name, result.line(name))),
+        &Chart::lines("runs", "What one visit to memory brings decides how fast it is")
+            .x_label("bytes read before the next jump")
+            .y_label("useful GB/s")
+            .note("sum of runs of u32 in 128 MiB, one thread; more is better")
+            .log_x()
+            .log_y()
+            .race(&result, &NAMES),
     )?;
     Ok(())
 }
@@ -163,57 +137,21 @@ pub(super) fn one_head(story: &mut Story) {
         "A question to take along",
         "Lesson 06 will keep, for each position of a text, 4 groups of 32 f32 (one per head), and read one head through all positions.",
     );
-    let walk = |step: usize| {
-        let mut cache = Cache::default();
-        (0..64)
-            .flat_map(|position| (0..32).map(move |i| 4 * (step * position + i)))
-            .for_each(|address| cache.read(address));
-        cache
-    };
-    let (together, apart) = (walk(32), walk(128));
-    story.predict(Prediction {
-        id: "one-head",
-        question: "Stored as [position, head, 32]: from one position of a head to its next, how many numbers is the step?",
-        options: &[
-            Choice { text: "32", answer_to_wrong: Some("That is the length of the run. The other three heads lie in between; stored as [head, position, 32] it would be 32.") },
-            Choice { text: "128", answer_to_wrong: None },
-            Choice { text: "1", answer_to_wrong: Some("That is the step inside a run of 32.") },
-        ],
-        answer: 1,
-        because: "4 heads x 32 numbers lie between two positions of one head.",
-    });
-    let mut table = Table::new(&["stored as", "step", "lines for 64 positions", "runs"]);
-    table.row([
-        "[position, head, 32]".to_string(),
-        "128".into(),
-        apart.lines_fetched().to_string(),
-        apart.runs_fetched().to_string(),
-    ]);
-    table.row([
-        "[head, position, 32]".to_string(),
-        "32".into(),
-        together.lines_fetched().to_string(),
-        together.runs_fetched().to_string(),
-    ]);
-    story.table(&table);
-    story.say(
-        "Equal lines, for 32 f32 are two whole ones. Different runs. Which of the two matters, lesson 06 measures.",
+    story.predict("one-head");
+    story.rows(
+        &["stored as", "step", "lines for 64 positions", "runs"],
+        [("[position, head, 32]", 128), ("[head, position, 32]", 32)].map(|(stored, step)| {
+            let cache = cache_after((0..64).flat_map(|p| (0..32).map(move |i| 4 * (step * p + i))));
+            let [step, lines, runs] = [step as u64, cache.lines_fetched(), cache.runs_fetched()].map(|n| n.to_string());
+            [stored.to_string(), step, lines, runs]
+        }),
     );
+    story.say("The lines are equal, because 32 f32 are two whole ones. The runs differ. Lesson 06 measures which of the two matters.");
 }
 
-fn counted_lines(addresses: impl Iterator<Item = usize>) -> u64 {
+/// An empty cache through which these addresses were read.
+fn cache_after(addresses: impl Iterator<Item = usize>) -> Cache {
     let mut cache = Cache::default();
     addresses.for_each(|address| cache.read(address));
-    cache.lines_fetched()
-}
-
-fn at(result: &RaceResult, name: &str, bytes: usize) -> f64 {
-    result
-        .entry_at(name, bytes as f64)
-        .map_or(f64::NAN, |entry| entry.median)
-}
-
-/// Leaves a race in the document whose figures were shown as a table.
-fn record(story: &mut Story, result: &RaceResult) {
-    story.values(&result.id, result);
+    cache
 }
