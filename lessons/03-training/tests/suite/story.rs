@@ -1,13 +1,12 @@
 //! The story's transcript: its steps, sentences and tables. Figures, and what a model says, are taken out, so that every machine
 //! has the same transcript.
 
+use crate::common::small_run;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use training::LlamaConfig;
-use training::corpus::StreamOptions;
-use training::train::{RunOptions, run};
-use training::trainer::Schedule;
+use training::train::run;
 
 /// Lines that a model decides, or a machine, by their beginnings.
 const NOT_OURS: [&str; 12] = [
@@ -65,34 +64,14 @@ fn without_figures(line: &str) -> String {
 
 /// A folder with a model of one small layer, hardly trained: the story is the same with any model.
 fn small_model(out: &Path) {
-    let data = lab::paths::data_dir();
-    let options = RunOptions {
-        out: out.to_owned(),
-        config: LlamaConfig {
-            hidden_size: 32,
-            intermediate_size: 48,
-            num_layers: 1,
-            num_heads: 2,
-            num_kv_heads: 1,
-            head_dim: 16,
-            ..LlamaConfig::stories()
-        },
-        schedule: Schedule {
-            batch_size: 2,
-            seq_len: 32,
-            ..Schedule::for_tokens(4 * 64)
-        },
-        stream: StreamOptions::default(),
-        seed: 3,
-        num_threads: 2,
-        eval_every: 2,
-        resume: false,
-        continue_from: None,
-        tokenizer: Some(data.join("stories/tokenizer.json")),
-        corpus: data.join("corpus"),
-        command: "a test".into(),
-        machine: "any".into(),
+    let config = LlamaConfig {
+        num_layers: 1,
+        num_heads: 2,
+        num_kv_heads: 1,
+        head_dim: 16,
+        ..LlamaConfig::stories()
     };
+    let options = small_run(out, &lab::paths::data_dir().join("corpus"), config, 4 * 64);
     run(&options, |_| ControlFlow::Continue(())).unwrap();
 }
 

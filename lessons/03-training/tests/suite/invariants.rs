@@ -1,5 +1,6 @@
 //! What must hold for any weights, any batch and any order.
 
+use crate::common::ids;
 use layout::pool::Pool;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -33,10 +34,6 @@ fn model(num_threads: usize) -> Llama {
 fn random_tokens(len: usize, seed: u64) -> Vec<TokenId> {
     let mut random = Random::at(&[seed]);
     (0..len).map(|_| TokenId(1 + random.below(39) as u32)).collect()
-}
-
-fn ids(tokens: &[u32]) -> Vec<TokenId> {
-    tokens.iter().map(|&id| TokenId(id)).collect()
 }
 
 #[test]

@@ -1,17 +1,12 @@
 //! The story grammar: texts are clean English, a text determines its choices, the entropy is exact, the checker sees faults.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
 
+use crate::common::grammar;
 use proptest::prelude::*;
 use training::grammar::words::{SLOTS, words};
-use training::grammar::{Fault, Grammar, IM_START, Kind, QuestionKind, Verdict, content_key, facts};
+use training::grammar::{Fault, IM_START, Kind, QuestionKind, Verdict, content_key, facts};
 use training::split::Split;
-
-fn grammar() -> &'static Grammar {
-    static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
-    GRAMMAR.get_or_init(Grammar::new)
-}
 
 fn documents(count: u64) -> impl Iterator<Item = training::grammar::Document> {
     let grammar = grammar();

@@ -1,47 +1,31 @@
 //! A run that was interrupted gives the bytes of the unbroken one, and so does a run on another number of threads.
 
+use crate::common::small_run;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 use training::LlamaConfig;
 use training::checkpoint;
-use training::corpus::StreamOptions;
 use training::corpus::literature::FILES;
 use training::train::{Event, RunOptions, TrainingRecord, run};
-use training::trainer::Schedule;
 
 fn options(out: &Path, num_threads: usize, resume: bool) -> RunOptions {
-    let data = lab::paths::data_dir();
-    let schedule = Schedule {
-        batch_size: 2,
-        seq_len: 32,
-        warmup_steps: 4,
-        ..Schedule::for_tokens(12 * 64)
+    let config = LlamaConfig {
+        num_layers: 2,
+        num_heads: 4,
+        num_kv_heads: 2,
+        head_dim: 8,
+        max_seq_len: 64,
+        ..LlamaConfig::stories()
     };
+    let mut options = small_run(out, small_corpus(), config, 12 * 64);
+    options.schedule.warmup_steps = 4;
     RunOptions {
-        out: out.to_owned(),
-        config: LlamaConfig {
-            hidden_size: 32,
-            intermediate_size: 48,
-            num_layers: 2,
-            num_heads: 4,
-            num_kv_heads: 2,
-            head_dim: 8,
-            max_seq_len: 64,
-            ..LlamaConfig::stories()
-        },
-        schedule,
-        stream: StreamOptions::default(),
-        seed: 3,
         num_threads,
-        eval_every: 4,
         resume,
-        continue_from: None,
-        tokenizer: Some(data.join("stories/tokenizer.json")),
-        corpus: small_corpus().to_owned(),
-        command: "a test".into(),
-        machine: "any".into(),
+        eval_every: 4,
+        ..options
     }
 }
 
@@ -65,7 +49,7 @@ fn small_corpus() -> &'static Path {
 
 fn unbroken(out: &Path, num_threads: usize) -> TrainingRecord {
     let record = run(&options(out, num_threads, false), |_| ControlFlow::Continue(())).unwrap();
-    record.expect("nobody stopped it")
+    record.expect("the run was not stopped")
 }
 
 /// Every byte of everything that does not depend on the clock.

@@ -1,29 +1,20 @@
 //! The metrics: each token scored once, overlap equal to the usual packages, baselines that are distributions.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
+use crate::common::{grammar, ids as tokens};
 use proptest::prelude::*;
 use serde::Deserialize;
 use training::TokenId;
 use training::corpus::evaluation::StoryPrompt;
 use training::exercises::scoring_windows;
-use training::grammar::{Grammar, QuestionKind, TaskItem};
+use training::grammar::{QuestionKind, TaskItem};
 use training::metrics::tasks::Completion;
 use training::metrics::{bleu, distinct_n, repetition, rouge_l, score_document, story_report, task_accuracy, words};
 use training::ngram::{MAX_ORDER, Ngram};
 use training::split::Split;
 
 const VOCAB: usize = 11;
-
-fn grammar() -> &'static Grammar {
-    static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
-    GRAMMAR.get_or_init(Grammar::new)
-}
-
-fn tokens(ids: &[u32]) -> Vec<TokenId> {
-    ids.iter().map(|&id| TokenId(id)).collect()
-}
 
 /// A pretend model: the logits at a position are a function of the last `reach` tokens up to it.
 fn logits(reach: usize) -> impl FnMut(&[TokenId], &mut [f32]) {
@@ -174,23 +165,12 @@ fn bleu_and_rouge_equal_the_usual_packages() {
     let golden: Vec<Overlap> = serde_json::from_str(include_str!("golden/overlap.json")).unwrap();
     assert!(golden.len() >= 10);
     for case in golden {
-        let split = |texts: &[String]| -> Vec<Vec<String>> {
+        let [a, b] = [&case.candidates, &case.references].map(|texts| {
             texts
                 .iter()
-                .map(|text| text.split_whitespace().map(str::to_string).collect())
-                .collect()
-        };
-        let (candidates, references) = (split(&case.candidates), split(&case.references));
-        let borrowed = |texts: &'_ [Vec<String>]| -> Vec<Vec<String>> { texts.to_vec() };
-        let candidates = borrowed(&candidates);
-        let a: Vec<Vec<&str>> = candidates
-            .iter()
-            .map(|text| text.iter().map(String::as_str).collect())
-            .collect();
-        let b: Vec<Vec<&str>> = references
-            .iter()
-            .map(|text| text.iter().map(String::as_str).collect())
-            .collect();
+                .map(|text| text.split_whitespace().collect())
+                .collect::<Vec<Vec<&str>>>()
+        });
         let ours = bleu(&a, &b);
         assert!(
             (ours - case.bleu).abs() < 1e-9,

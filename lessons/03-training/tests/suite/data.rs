@@ -3,34 +3,19 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
+use crate::common::{grammar, literature, tokenizer};
 use proptest::prelude::*;
 use training::TokenId;
 use training::corpus::evaluation::{EVAL_SEED, EvalSize};
 use training::corpus::literature::{CorpusError, long_paragraphs};
 use training::corpus::{Cursor, EvalDocument, Evaluation, Literature, Order, StreamOptions, TrainingStream};
 use training::exercises::split_of;
-use training::grammar::{Grammar, Kind};
+use training::grammar::Kind;
 use training::loss::inputs_and_targets;
 use training::split::Split;
 use training::tokenizer::{END_OF_TEXT_ID, IM_END_ID, IM_START_ID, Tokenizer, VOCAB_SIZE};
-
-fn literature() -> &'static Literature {
-    static BOOKS: OnceLock<Literature> = OnceLock::new();
-    BOOKS.get_or_init(|| Literature::load(&lab::paths::data_dir().join("corpus")).unwrap())
-}
-
-fn grammar() -> &'static Grammar {
-    static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
-    GRAMMAR.get_or_init(Grammar::new)
-}
-
-fn tokenizer() -> Tokenizer {
-    static VOCABULARY: OnceLock<Tokenizer> = OnceLock::new();
-    let path = lab::paths::data_dir().join("stories/tokenizer.json");
-    VOCABULARY.get_or_init(|| Tokenizer::load(&path).unwrap()).clone()
-}
 
 /// A few chapters, so that epochs are short.
 fn small_stream(options: StreamOptions) -> TrainingStream {
@@ -48,7 +33,7 @@ fn small_stream(options: StreamOptions) -> TrainingStream {
     TrainingStream::new(
         grammar().clone(),
         &Literature::from_chapters(kept),
-        tokenizer(),
+        tokenizer().clone(),
         options,
     )
 }
@@ -237,12 +222,12 @@ fn training_reads_the_books_shuffled_and_anew_in_each_epoch() {
 #[test]
 fn evaluation_keeps_the_order_of_its_documents() {
     let (grammar, tokenizer) = (grammar(), tokenizer());
-    let set = Evaluation::new(grammar, literature(), &tokenizer, Split::Test, EvalSize::SMALL);
+    let set = Evaluation::new(grammar, literature(), tokenizer, Split::Test, EvalSize::SMALL);
     for (index, document) in set.stories.iter().enumerate() {
         let expected = grammar.document(EVAL_SEED, Split::Test, index as u64);
         assert_eq!(
             *document,
-            EvalDocument::new(&expected.text, Some(expected.nats), &tokenizer)
+            EvalDocument::new(&expected.text, Some(expected.nats), tokenizer)
         );
     }
     let titles: Vec<&str> = literature()
@@ -256,7 +241,7 @@ fn evaluation_keeps_the_order_of_its_documents() {
         stories: 60,
         ..EvalSize::SMALL
     };
-    let longer = Evaluation::new(grammar, literature(), &tokenizer, Split::Test, longer);
+    let longer = Evaluation::new(grammar, literature(), tokenizer, Split::Test, longer);
     assert_eq!(longer.stories[..40], set.stories[..]);
 }
 
@@ -266,7 +251,7 @@ fn the_entropy_bound_is_near_four_tenths_of_a_nat() {
     let set = Evaluation::new(
         grammar(),
         literature(),
-        &tokenizer(),
+        tokenizer(),
         Split::Test,
         EvalSize {
             stories: 400,

@@ -1,0 +1,13 @@
+//! All tests of lesson 03 in one program, besides those of the exercises.
+
+mod claims;
+mod common;
+mod data;
+mod figure;
+mod golden;
+mod grammar;
+mod invariants;
+mod metrics;
+mod parity;
+mod resume;
+mod story;
