@@ -35,21 +35,9 @@ pub fn by_gemm_crate(threads: usize, a: MatRef, b: MatRef, c: MatMut) {
         c.rows,
         c.cols
     );
-    let last = |rows: usize, cols: usize, strides: (usize, usize)| {
-        rows.saturating_sub(1) * strides.0 + cols.saturating_sub(1) * strides.1
-    };
-    assert!(
-        last(a.rows, a.cols, (a.row_stride, a.col_stride)) < a.data.len(),
-        "a is too short"
-    );
-    assert!(
-        last(b.rows, b.cols, (b.row_stride, b.col_stride)) < b.data.len(),
-        "b is too short"
-    );
-    assert!(
-        last(c.rows, c.cols, (c.row_stride, c.col_stride)) < c.data.len(),
-        "c is too short"
-    );
+    a.check_reach("a");
+    b.check_reach("b");
+    c.check_reach("c");
     let parallelism = match threads {
         1 => gemm::Parallelism::None,
         threads => gemm::Parallelism::Rayon(threads),

@@ -7,11 +7,11 @@ use crate::pool::Pool;
 use crate::simd::Isa;
 use std::cell::RefCell;
 
-/// A matrix that is read: element (i, j) is `data[i * row_stride + j * col_stride]`. Strides are in elements.
+/// A matrix over borrowed storage: element (i, j) is `data[i * row_stride + j * col_stride]`. Strides are in elements.
 #[derive(Clone, Copy, Debug)]
-pub struct MatRef<'a> {
+pub struct Matrix<D> {
     /// The storage; may be larger than the matrix.
-    pub data: &'a [f32],
+    pub data: D,
     /// Number of rows.
     pub rows: usize,
     /// Number of columns.
@@ -22,20 +22,10 @@ pub struct MatRef<'a> {
     pub col_stride: usize,
 }
 
-/// A matrix that is written: element (i, j) is `data[i * row_stride + j * col_stride]`. Strides are in elements.
-#[derive(Debug)]
-pub struct MatMut<'a> {
-    /// The storage; may be larger than the matrix.
-    pub data: &'a mut [f32],
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of columns.
-    pub cols: usize,
-    /// Elements from one row to the next.
-    pub row_stride: usize,
-    /// Elements from one column to the next.
-    pub col_stride: usize,
-}
+/// A matrix that is read.
+pub type MatRef<'a> = Matrix<&'a [f32]>;
+/// A matrix that is written.
+pub type MatMut<'a> = Matrix<&'a mut [f32]>;
 
 /// What happens to the old content of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +36,10 @@ pub enum Write {
     Accumulate,
 }
 
-impl<'a> MatRef<'a> {
+impl<D> Matrix<D> {
     /// A dense row-major matrix `[rows, cols]`.
-    pub fn row_major(data: &'a [f32], rows: usize, cols: usize) -> MatRef<'a> {
-        MatRef {
+    pub fn row_major(data: D, rows: usize, cols: usize) -> Matrix<D> {
+        Matrix {
             data,
             rows,
             cols,
@@ -58,21 +48,9 @@ impl<'a> MatRef<'a> {
         }
     }
 
-    /// Rows `row .. row + rows` and columns `col .. col + cols`, in place. An empty matrix keeps its storage.
-    pub(crate) fn block(self, row: usize, rows: usize, col: usize, cols: usize) -> MatRef<'a> {
-        let begin = row * self.row_stride + col * self.col_stride;
-        let data = self.data.get(begin..).unwrap_or_default();
-        MatRef {
-            data,
-            rows,
-            cols,
-            ..self
-        }
-    }
-
     /// The transpose: swaps two pairs of numbers, moves no data.
-    pub fn t(self) -> MatRef<'a> {
-        MatRef {
+    pub fn t(self) -> Matrix<D> {
+        Matrix {
             data: self.data,
             rows: self.cols,
             cols: self.rows,
@@ -82,26 +60,39 @@ impl<'a> MatRef<'a> {
     }
 }
 
-impl<'a> MatMut<'a> {
-    /// A dense row-major matrix `[rows, cols]`.
-    pub fn row_major(data: &'a mut [f32], rows: usize, cols: usize) -> MatMut<'a> {
-        MatMut {
+impl<D: AsRef<[f32]>> Matrix<D> {
+    /// Panics if the matrix reaches past its storage.
+    pub(crate) fn check_reach(&self, name: &str) {
+        let Matrix {
+            rows,
+            cols,
+            row_stride,
+            col_stride,
+            ..
+        } = *self;
+        if rows > 0 && cols > 0 {
+            let (last, len) = (
+                (rows - 1) * row_stride + (cols - 1) * col_stride,
+                self.data.as_ref().len(),
+            );
+            assert!(
+                last < len,
+                "{name} [{rows}, {cols}] with strides {row_stride} and {col_stride} reaches element {last} of {len}"
+            );
+        }
+    }
+}
+
+impl<'a> MatRef<'a> {
+    /// Rows `row .. row + rows` and columns `col .. col + cols`, in place. An empty matrix keeps its storage.
+    pub(crate) fn block(self, row: usize, rows: usize, col: usize, cols: usize) -> MatRef<'a> {
+        let begin = row * self.row_stride + col * self.col_stride;
+        let data = self.data.get(begin..).unwrap_or_default();
+        MatRef {
             data,
             rows,
             cols,
-            row_stride: cols,
-            col_stride: 1,
-        }
-    }
-
-    /// The transpose: swaps two pairs of numbers, moves no data.
-    pub fn t(self) -> MatMut<'a> {
-        MatMut {
-            data: self.data,
-            rows: self.cols,
-            cols: self.rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
+            ..self
         }
     }
 }
@@ -141,9 +132,9 @@ pub fn gemm_with(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mo
         c.rows,
         c.cols
     );
-    check_reach("a", a.data.len(), a.rows, a.cols, a.row_stride, a.col_stride);
-    check_reach("b", b.data.len(), b.rows, b.cols, b.row_stride, b.col_stride);
-    check_reach("c", c.data.len(), c.rows, c.cols, c.row_stride, c.col_stride);
+    a.check_reach("a");
+    b.check_reach("b");
+    c.check_reach("c");
     assert!(
         c.rows <= 1
             || c.cols <= 1
@@ -174,16 +165,6 @@ pub fn gemm_with(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, c: &mut MatMut, mo
             ..out
         };
         in_parts(isa, pool, b.t(), a.t(), out, mode);
-    }
-}
-
-fn check_reach(name: &str, len: usize, rows: usize, cols: usize, row_stride: usize, col_stride: usize) {
-    if rows > 0 && cols > 0 {
-        let last = (rows - 1) * row_stride + (cols - 1) * col_stride;
-        assert!(
-            last < len,
-            "{name} [{rows}, {cols}] with strides {row_stride} and {col_stride} reaches element {last} of {len}"
-        );
     }
 }
 

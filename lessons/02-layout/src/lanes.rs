@@ -146,6 +146,22 @@ impl Lanes for ScalarLanes {
     }
 }
 
+// Methods of `Lanes` that are one instruction each.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! instructions {
+    (fn { $($name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? = $value:expr;)* }
+     unsafe fn { $($from:ident($($on:ident: $pointer:ty),*) $(-> $loaded:ty)? = $effect:expr;)* }) => {
+        $(#[inline(always)]
+        fn $name(self, $($arg: $type),*) $(-> $out)? {
+            unsafe { $value }
+        })*
+        $(#[inline(always)]
+        unsafe fn $from(self, $($on: $pointer),*) $(-> $loaded)? {
+            unsafe { $effect }
+        })*
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2Lanes, Avx512Lanes};
 
@@ -175,38 +191,24 @@ mod x86 {
         const N: usize = 16;
         const ROWS: usize = 14;
 
-        #[inline(always)]
-        fn splat(self, x: f32) -> __m512 {
-            unsafe { _mm512_set1_ps(x) }
+        instructions! {
+            fn {
+                splat(x: f32) -> __m512 = _mm512_set1_ps(x);
+                add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
+                mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
+                fma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
+                fold(sums: &[__m512; LANES]) -> __m512 = fold_16(sums);
+                prefetch(at: *const u8) = _mm_prefetch::<_MM_HINT_T0>(at.cast());
+                fma_first(count: usize, a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_mask3_fmadd_ps(a, b, c, first_lanes(count));
+            }
+            unsafe fn {
+                load(from: *const f32) -> __m512 = _mm512_loadu_ps(from);
+                store(to: *mut f32, v: __m512) = _mm512_storeu_ps(to, v);
+                load_first(count: usize, from: *const f32) -> __m512 = _mm512_maskz_loadu_ps(first_lanes(count), from);
+                store_first(count: usize, to: *mut f32, v: __m512) = _mm512_mask_storeu_ps(to, first_lanes(count), v);
+            }
         }
-        #[inline(always)]
-        fn add(self, a: __m512, b: __m512) -> __m512 {
-            unsafe { _mm512_add_ps(a, b) }
-        }
-        #[inline(always)]
-        fn mul(self, a: __m512, b: __m512) -> __m512 {
-            unsafe { _mm512_mul_ps(a, b) }
-        }
-        #[inline(always)]
-        fn fma(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-            unsafe { _mm512_fmadd_ps(a, b, c) }
-        }
-        #[inline(always)]
-        fn fold(self, sums: &[__m512; LANES]) -> __m512 {
-            unsafe { fold_16(sums) }
-        }
-        #[inline(always)]
-        fn prefetch(self, at: *const u8) {
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
-        }
-        #[inline(always)]
-        unsafe fn load(self, from: *const f32) -> __m512 {
-            unsafe { _mm512_loadu_ps(from) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32, v: __m512) {
-            unsafe { _mm512_storeu_ps(to, v) }
-        }
+
         #[inline(always)]
         unsafe fn load_bf16_pairs(self, from: *const bf16) -> (__m512, __m512) {
             unsafe {
@@ -215,18 +217,6 @@ mod x86 {
                 let high = _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff_0000_u32 as i32));
                 (_mm512_castsi512_ps(low), _mm512_castsi512_ps(high))
             }
-        }
-        #[inline(always)]
-        unsafe fn load_first(self, count: usize, from: *const f32) -> __m512 {
-            unsafe { _mm512_maskz_loadu_ps(first_lanes(count), from) }
-        }
-        #[inline(always)]
-        unsafe fn store_first(self, count: usize, to: *mut f32, v: __m512) {
-            unsafe { _mm512_mask_storeu_ps(to, first_lanes(count), v) }
-        }
-        #[inline(always)]
-        fn fma_first(self, count: usize, a: __m512, b: __m512, c: __m512) -> __m512 {
-            unsafe { _mm512_mask3_fmadd_ps(a, b, c, first_lanes(count)) }
         }
     }
 
@@ -294,38 +284,21 @@ mod x86 {
         const N: usize = 8;
         const ROWS: usize = 6;
 
-        #[inline(always)]
-        fn splat(self, x: f32) -> __m256 {
-            unsafe { _mm256_set1_ps(x) }
+        instructions! {
+            fn {
+                splat(x: f32) -> __m256 = _mm256_set1_ps(x);
+                add(a: __m256, b: __m256) -> __m256 = _mm256_add_ps(a, b);
+                mul(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
+                fma(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
+                fold(sums: &[__m256; LANES]) -> __m256 = fold_8(sums);
+                prefetch(at: *const u8) = _mm_prefetch::<_MM_HINT_T0>(at.cast());
+            }
+            unsafe fn {
+                load(from: *const f32) -> __m256 = _mm256_loadu_ps(from);
+                store(to: *mut f32, v: __m256) = _mm256_storeu_ps(to, v);
+            }
         }
-        #[inline(always)]
-        fn add(self, a: __m256, b: __m256) -> __m256 {
-            unsafe { _mm256_add_ps(a, b) }
-        }
-        #[inline(always)]
-        fn mul(self, a: __m256, b: __m256) -> __m256 {
-            unsafe { _mm256_mul_ps(a, b) }
-        }
-        #[inline(always)]
-        fn fma(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-            unsafe { _mm256_fmadd_ps(a, b, c) }
-        }
-        #[inline(always)]
-        fn fold(self, sums: &[__m256; LANES]) -> __m256 {
-            unsafe { fold_8(sums) }
-        }
-        #[inline(always)]
-        fn prefetch(self, at: *const u8) {
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
-        }
-        #[inline(always)]
-        unsafe fn load(self, from: *const f32) -> __m256 {
-            unsafe { _mm256_loadu_ps(from) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32, v: __m256) {
-            unsafe { _mm256_storeu_ps(to, v) }
-        }
+
         #[inline(always)]
         unsafe fn load_bf16_pairs(self, from: *const bf16) -> (__m256, __m256) {
             unsafe {
@@ -397,39 +370,23 @@ mod arm {
         const N: usize = 4;
         const ROWS: usize = 12;
 
-        #[inline(always)]
-        fn splat(self, x: f32) -> float32x4_t {
-            unsafe { vdupq_n_f32(x) }
+        instructions! {
+            fn {
+                splat(x: f32) -> float32x4_t = vdupq_n_f32(x);
+                add(a: float32x4_t, b: float32x4_t) -> float32x4_t = vaddq_f32(a, b);
+                mul(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
+                // The instruction adds to its first operand.
+                fma(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, b);
+                fold(sums: &[float32x4_t; LANES]) -> float32x4_t = fold_4(sums);
+                // The intrinsic is not stable yet; these cores prefetch two sequential streams well by themselves.
+                prefetch(_at: *const u8) = ();
+            }
+            unsafe fn {
+                load(from: *const f32) -> float32x4_t = vld1q_f32(from);
+                store(to: *mut f32, v: float32x4_t) = vst1q_f32(to, v);
+            }
         }
-        #[inline(always)]
-        fn add(self, a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            unsafe { vaddq_f32(a, b) }
-        }
-        #[inline(always)]
-        fn mul(self, a: float32x4_t, b: float32x4_t) -> float32x4_t {
-            unsafe { vmulq_f32(a, b) }
-        }
-        #[inline(always)]
-        fn fma(self, a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t {
-            // The instruction adds to its first operand.
-            unsafe { vfmaq_f32(c, a, b) }
-        }
-        #[inline(always)]
-        fn fold(self, sums: &[float32x4_t; LANES]) -> float32x4_t {
-            unsafe { fold_4(sums) }
-        }
-        #[inline(always)]
-        fn prefetch(self, _at: *const u8) {
-            // The intrinsic is not stable yet; these cores prefetch two sequential streams well by themselves.
-        }
-        #[inline(always)]
-        unsafe fn load(self, from: *const f32) -> float32x4_t {
-            unsafe { vld1q_f32(from) }
-        }
-        #[inline(always)]
-        unsafe fn store(self, to: *mut f32, v: float32x4_t) {
-            unsafe { vst1q_f32(to, v) }
-        }
+
         #[inline(always)]
         unsafe fn load_bf16_pairs(self, from: *const bf16) -> (float32x4_t, float32x4_t) {
             unsafe {
