@@ -77,6 +77,24 @@ window.figures.register("training", (root, trace, ui) => {
             joined.length ? joined : ui.el("span", { style: { color: "var(--d-soft)" } }, "none yet"));
     }
 
+    /** What was counted or joined in a step, in words. */
+    function sentence(at) {
+        const step = run.steps[at];
+        const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
+        if (step.chosen !== null) {
+            const [left, right, count] = step.pairs[step.chosen];
+            const pair = `${left} + ${right}`;
+            return step.num_first === 1
+                ? `Count: ${pair} stands in the text ${times(count)}, more often than any other pair.`
+                : `Count: a tie, ${step.num_first} pairs stand in the text ${times(count)} each. Of equals the ${run.ties} pair of ids wins: ` +
+                    `${pair}, ids ${step.ids[0]} and ${step.ids[1]}.`;
+        }
+        const before = run.steps[at - 1];
+        const [left, right] = before.pairs[before.chosen];
+        const [id, piece] = step.made[step.made.length - 1];
+        return `Join: ${left} + ${right} becomes the piece ${piece}, id ${id}. The text has ${step.num_tokens} tokens instead of ${before.num_tokens}.`;
+    }
+
     const stepper = ui.stepper({
         steps: run.steps,
         label: "Step",
@@ -85,6 +103,7 @@ window.figures.register("training", (root, trace, ui) => {
             drawWords(step);
             drawPairs(step);
             drawMade(step);
+            return sentence(at);
         },
     });
 

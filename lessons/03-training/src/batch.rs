@@ -1,7 +1,7 @@
 //! A batch: windows of packed documents, with what each position reads, must predict and may see.
 
 use crate::config::TokenId;
-use crate::loss::inputs_and_targets;
+use crate::exercises::inputs_and_targets;
 use std::rc::Rc;
 
 /// The token that ends a document.

@@ -4,9 +4,7 @@
 //! ([`Progress`]) as JSON. A new file is written beside the old one and takes its place by a rename, so a run that is
 //! killed at any moment leaves a whole checkpoint behind, and loses the steps since the last one at most.
 
-use crate::model::Llama;
 use crate::trainer::Trainer;
-use autograd::Tensor;
 use autograd::optim::AdamWState;
 use ndarray::{ArrayD, IxDyn};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -42,12 +40,12 @@ pub enum CheckpointError {
 /// Where a run stands, apart from weights and moments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Steps done.
+    /// Number of steps done.
     pub step: u64,
     /// Steps that the optimizer's moments have seen; more than `step` in a run that continued another. (Absent: as many.)
     #[serde(default)]
     pub optimizer_steps: Option<u64>,
-    /// Tokens trained on.
+    /// Number of tokens trained on.
     pub tokens: u64,
     /// Where the corpus goes on, in its own words.
     pub cursor: serde_json::Value,
@@ -58,9 +56,9 @@ pub struct Progress {
 /// One point of the training curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Steps done.
+    /// Number of steps done.
     pub step: u64,
-    /// Tokens trained on.
+    /// Number of tokens trained on.
     pub tokens: u64,
     /// Mean loss of the steps since the point before, in nats per token.
     pub train: f64,
@@ -165,14 +163,4 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
     file.write_all(bytes).map_err(fail)?;
     file.sync_all().map_err(fail)?;
     std::fs::rename(&beside, path).map_err(fail)
-}
-
-/// The weights alone, for comparisons in tests: every byte, in order.
-pub fn weight_bytes(model: &Llama) -> Vec<u8> {
-    let parameters = model.parameters();
-    let bytes = |(_, tensor): &(String, Tensor)| {
-        let value = tensor.value();
-        bytemuck::cast_slice::<f32, u8>(value.as_slice().expect("row-major")).to_vec()
-    };
-    parameters.iter().flat_map(bytes).collect()
 }

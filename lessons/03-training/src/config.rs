@@ -14,7 +14,7 @@ impl TokenId {
     }
 }
 
-/// The shape of a Llama model. Field names are ours; the file's keys are those of Hugging Face.
+/// The shape of a Llama model. The keys in the file are those of Hugging Face.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LlamaConfig {
     /// Number of pieces in the vocabulary: rows of the embedding and of the head.
@@ -38,7 +38,7 @@ pub struct LlamaConfig {
     pub rope_theta: f64,
     /// Added to the mean square before the root, so that a zero row divides by no zero.
     pub rms_norm_eps: f64,
-    /// Most positions that the model was trained for.
+    /// Largest number of positions that the model was trained for.
     #[serde(rename = "max_position_embeddings")]
     pub max_seq_len: usize,
     /// Whether the head shares its matrix with the embedding.
@@ -96,7 +96,7 @@ impl LlamaConfig {
         }
     }
 
-    /// The small model that later drafts for the default one: about 1.1 M parameters in its layers, same vocabulary.
+    /// A smaller model: about 1.1 M parameters in its layers, same vocabulary.
     pub fn draft() -> Self {
         Self {
             hidden_size: 128,
@@ -107,7 +107,7 @@ impl LlamaConfig {
         }
     }
 
-    /// A miniature that learns something within seconds: the story of lesson 03 trains it while you watch.
+    /// A miniature that learns something within seconds: the story of lesson 03 trains it while the reader watches.
     pub fn miniature() -> Self {
         Self {
             hidden_size: 96,

@@ -3,8 +3,9 @@
 use lab::cost::Task;
 
 use crate::config::TokenId;
-use crate::exercises::{merge_pair, most_frequent_pair, scoring_windows, split_of};
-use crate::loss::{cross_entropy_backward, inputs_and_targets};
+use crate::exercises::{
+    cross_entropy_backward, inputs_and_targets, merge_pair, most_frequent_pair, scoring_windows, split_of,
+};
 use crate::random::Random;
 
 /// A text of random tokens out of `0..bound`.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub const CHAT_TEMPLATE: &str = "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
 /// Writes config.json, model.safetensors (bf16, rounded to nearest even), generation_config.json and
-/// tokenizer_config.json. The tokenizer itself is written by whoever trained it.
+/// tokenizer_config.json. The tokenizer is written where it is trained.
 ///
 /// # Errors
 /// When the file system refuses.
@@ -94,7 +94,7 @@ fn weights_bf16(model: &Llama) -> Vec<u8> {
     safetensors::serialize(views, Some(metadata)).expect("views are whole")
 }
 
-/// Reads a folder that [`write_folder`] wrote. (Any Hugging Face folder is lesson 04's business.)
+/// Reads a folder that [`write_folder`] wrote. (Lesson 04 reads any Hugging Face folder.)
 ///
 /// # Errors
 /// When a file is missing, can not be parsed, or does not fit the shape.
@@ -127,7 +127,7 @@ pub fn read_weights(folder: &Path, config: LlamaConfig, pool: Arc<Pool>) -> anyh
     Ok(Llama::from_tensors(config, &tensors, pool)?)
 }
 
-/// The numbers of a bf16 or f32 tensor; anything else we never wrote.
+/// The numbers of a bf16 or f32 tensor; [`write_folder`] writes no other type.
 fn to_f32(view: &TensorView<'_>) -> Vec<f32> {
     match view.dtype() {
         Dtype::BF16 => {

@@ -1,7 +1,7 @@
 //! The baselines: unigram, bigram and trigram models on the same tokens.
 //!
-//! An n-gram model predicts a token from the n - 1 before it, by counting. It is what a language model must beat before
-//! anyone need believe that it has learned more than which words stand side by side.
+//! An n-gram model predicts a token from the n - 1 before it, by counting. A language model that does not beat it has learned no more
+//! than which words stand side by side.
 //!
 //! Smoothing is Witten and Bell's, interpolated: a history `h` seen `c(h)` times with `t(h)` different tokens after it
 //! gives `p(w|h) = (c(hw) + t(h) p(w|h')) / (c(h) + t(h))`, where `h'` is `h` without its oldest token. The unigram falls
@@ -22,9 +22,9 @@ const TOKEN_BITS: u32 = 20;
 /// What followed a history.
 #[derive(Debug, Clone, Copy, Default)]
 struct Followers {
-    /// Tokens.
+    /// Number of tokens.
     total: u32,
-    /// Different tokens.
+    /// Number of different tokens.
     different: u32,
 }
 
@@ -32,9 +32,9 @@ struct Followers {
 #[derive(Debug, Clone)]
 pub struct Ngram {
     vocab_size: usize,
-    /// By packed n-gram, of any order.
+    /// Number of occurrences of each n-gram of any order, by its packed key.
     counts: FastMap<u32>,
-    /// By packed history.
+    /// What followed each history, by its packed key.
     followers: FastMap<Followers>,
     tokens: u64,
 }
@@ -54,7 +54,7 @@ impl Ngram {
     /// Counts one window of training text. Histories do not reach over its beginning. Cost: two hash look-ups for each order
     /// and token.
     ///
-    /// Count each text once: a book that is read three times looks three times as certain as it is.
+    /// Count each text once: the counts of a book that is read three times look three times as certain as they are.
     pub fn count(&mut self, tokens: &[TokenId]) {
         for position in 0..tokens.len() {
             for order in 1..=MAX_ORDER.min(position + 1) {
@@ -73,7 +73,7 @@ impl Ngram {
         self.tokens += tokens.len() as u64;
     }
 
-    /// Tokens counted.
+    /// Number of tokens counted.
     pub fn num_tokens(&self) -> u64 {
         self.tokens
     }
@@ -118,8 +118,8 @@ fn append(key: u64, token: TokenId) -> u64 {
 
 type FastMap<V> = HashMap<u64, V, BuildHasherDefault<PackedHasher>>;
 
-/// A hash for keys that are one number already: a multiplication whose high half is folded into the low one. Nobody
-/// chooses keys here to make them collide, so the keyed hash of the standard library (3 times slower here) has no use.
+/// A hash for keys that are one number already: a multiplication whose high half is folded into the low one. No attacker
+/// chooses keys that collide, so the keyed hash of the standard library (3 times slower here) is not needed.
 #[derive(Default)]
 struct PackedHasher(u64);
 

@@ -13,12 +13,12 @@
 //! | [`head_loss`] | two finished gradients | matmul, log softmax, gather, mean |
 
 use crate::config::TokenId;
+use crate::exercises::cross_entropy_backward;
 use crate::kernels::attention::{AttentionShape, attention_backward, attention_forward};
 use crate::kernels::rms_norm::{rms_norm_backward, rms_norm_forward};
 use crate::kernels::rotary::RotaryTable;
 use crate::kernels::swiglu::{swiglu_backward, swiglu_forward};
 use crate::kernels::{piece_rows, pieces};
-use crate::loss::cross_entropy_backward;
 use autograd::{Saved, Tensor, custom_op, custom_op_with_output};
 use layout::gemm::{MatMut, MatRef, Write, gemm};
 use layout::pool::Pool;
@@ -227,7 +227,7 @@ pub fn swiglu(pool: &Arc<Pool>, gate_up: &Tensor) -> Tensor {
 ///
 /// A few rows of logits are made, turned into their gradient where they stand and used up before the next ones are
 /// made, so the `rows · vocab_size` logits (32 MiB for 4096 rows) never exist together; the tape keeps two finished
-/// gradients instead. The price: the backward products are computed even if nobody asks for them.
+/// gradients instead. The price: the backward products are computed even if no gradient is asked for.
 pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: &[TokenId]) -> Tensor {
     let (x_value, w_value) = (x.value(), w.value());
     let (rows, n, vocab_size) = (x_value.shape()[0], x_value.shape()[1], w_value.shape()[0]);

@@ -1,11 +1,9 @@
-//! Which documents are trained on, and which are only ever measured.
+//! Which documents are trained on, and which are only measured.
 //!
-//! The split is decided by a hash of a document's *content*, never by its position, its seed or a running random number.
-//! So two documents with one content can not fall on different sides, however often the corpus is made again.
+//! A hash of a document's *content* decides its side, never its position, its seed or a running random number
+//! ([`split_of`](crate::exercises::split_of)). So two documents with one content are always on one side, however often the corpus is made again.
 
 use serde::Serialize;
-
-pub use crate::exercises::split_of;
 
 // ANCHOR: split
 /// The three parts of a corpus.

@@ -1,22 +1,21 @@
 //! A whole run: corpus, steps, held-out measurements, checkpoints, and the folder at the end.
 
+use crate::baselines::curve as baseline_curve;
 use crate::batch::Batch;
 use crate::checkpoint::{self, CurvePoint, Progress, write_whole};
 use crate::config::{LlamaConfig, TokenId};
 use crate::corpus::evaluation::EvalSize;
 use crate::corpus::{Cursor, EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream, train_tokenizer};
-use crate::eval::{count_ngrams, ngram_nats};
 use crate::export::{read_folder, write_folder};
 use crate::grammar::Grammar;
 use crate::metrics::perplexity::surprise;
 use crate::model::Llama;
-use crate::ngram::MAX_ORDER;
+use crate::record::{RunRecord, TrainingRecord, read_record};
 use crate::split::Split;
 use crate::tokenizer::Tokenizer;
 use crate::trainer::{Schedule, StepReport, Trainer};
 use anyhow::{Context, Result, bail};
 use layout::pool::Pool;
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,13 +28,13 @@ pub struct RunOptions {
     pub out: PathBuf,
     /// The shape; ignored with `continue_from`.
     pub config: LlamaConfig,
-    /// How fast and how long.
+    /// Learning rate and length.
     pub schedule: Schedule,
-    /// What to read, in which order.
+    /// The text to read and its order.
     pub stream: StreamOptions,
     /// Seeds the initial weights.
     pub seed: u64,
-    /// Threads.
+    /// Number of threads.
     pub num_threads: usize,
     /// Steps between two held-out measurements, each followed by a checkpoint.
     pub eval_every: u64,
@@ -52,57 +51,6 @@ pub struct RunOptions {
     /// The command line, for the record.
     pub command: String,
     /// The machine's name, for the record.
-    pub machine: String,
-}
-
-/// `training.json`: how the weights beside it were made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TrainingRecord {
-    /// Version of this form.
-    pub schema: u32,
-    /// Tokens trained on in all runs.
-    pub tokens: u64,
-    /// Windows of the corpus that were read: where a continued run goes on.
-    pub windows: u64,
-    /// The runs, first to last.
-    pub runs: Vec<RunRecord>,
-    /// Held-out figures along the way, over all runs.
-    pub curve: Vec<CurvePoint>,
-    /// The same held-out text under n-gram models that counted the same corpus: their curve.
-    pub baselines: Vec<BaselinePoint>,
-    /// The least that any model can reach on the held-out stories of the curve, in nats per token.
-    pub entropy_bound: f64,
-}
-
-/// What n-gram models of order 1, 2 and 3 reach after counting some tokens.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BaselinePoint {
-    /// Tokens counted.
-    pub tokens: u64,
-    /// Held-out nats per token of stories, by order - 1.
-    pub stories: Vec<f64>,
-    /// Held-out nats per token of literature, by order - 1.
-    pub literature: Vec<f64>,
-}
-
-/// One run of a [`TrainingRecord`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunRecord {
-    /// The exact command.
-    pub command: String,
-    /// Seed of the initial weights.
-    pub seed: u64,
-    /// What was read.
-    pub stream: StreamOptions,
-    /// How fast and how long.
-    pub schedule: Schedule,
-    /// Tokens of this run.
-    pub tokens: u64,
-    /// Wall time.
-    pub seconds: f64,
-    /// Threads.
-    pub num_threads: usize,
-    /// The machine.
     pub machine: String,
 }
 
@@ -251,20 +199,10 @@ pub fn run(
     record.runs.push(this);
     record.curve.extend(curve);
     record.entropy_bound = held_out.story_bound();
-    record.baselines = baselines(&literature, &tokenizer, &options.stream, record.tokens, &held_out);
+    record.baselines = baseline_curve(&literature, &tokenizer, &options.stream, record.tokens, &held_out);
     let text = serde_json::to_string_pretty(&record)? + "\n";
     write_whole(&out.join("training.json"), text.as_bytes())?;
     Ok(Some(record))
-}
-
-/// Reads `training.json` of a folder.
-///
-/// # Errors
-/// When it is missing or malformed.
-pub fn read_record(folder: &Path) -> Result<TrainingRecord> {
-    let path = folder.join("training.json");
-    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    serde_json::from_str(&text).with_context(|| path.display().to_string())
 }
 
 /// The vocabulary of the run that is resumed or continued; a new one otherwise.
@@ -276,36 +214,6 @@ fn find_tokenizer(options: &RunOptions, grammar: &Grammar, literature: &Literatu
         (None, Some(file)) => Ok(Tokenizer::load(file)?),
         (None, None) => Ok(train_tokenizer(grammar, literature)?),
     }
-}
-
-/// N-grams counted over the training stream, measured each time that the tokens have doubled, and at the end.
-fn baselines(
-    literature: &Literature,
-    tokenizer: &Tokenizer,
-    options: &StreamOptions,
-    tokens: u64,
-    held_out: &Evaluation,
-) -> Vec<BaselinePoint> {
-    let mut points = Vec::new();
-    let mut next = 16_384;
-    count_ngrams(literature, tokenizer, options, tokens, |ngram| {
-        let counted = ngram.num_tokens();
-        if counted < next.min(tokens) {
-            return;
-        }
-        next = 2 * counted;
-        let nats = |documents: &[EvalDocument]| {
-            (1..=MAX_ORDER)
-                .map(|order| ngram_nats(ngram, documents, order))
-                .collect()
-        };
-        points.push(BaselinePoint {
-            tokens: counted,
-            stories: nats(&held_out.stories),
-            literature: nats(&held_out.literature),
-        });
-    });
-    points
 }
 
 /// Mean cross entropy of documents, each token scored once, in windows that do not overlap; the first token of a document

@@ -6,20 +6,20 @@ use autograd::Tensor;
 use autograd::optim::{AdamW, AdamWConfig, clip_grad_norm};
 use serde::{Deserialize, Serialize};
 
-/// How fast to learn, and when to stop.
+/// The learning rate over a run, and the run's length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Tokens to train on; the last step may go over.
+    /// Number of tokens to train on; the last step may go over.
     pub tokens: u64,
-    /// Windows of one step.
+    /// Number of windows of one step.
     pub batch_size: usize,
-    /// Positions of one window.
+    /// Number of positions of one window.
     pub seq_len: usize,
     /// The learning rate after the warm-up.
     pub peak_rate: f64,
     /// The share of the peak at which the cosine ends.
     pub final_share: f64,
-    /// Steps over which the rate rises from zero.
+    /// Number of steps over which the rate rises from zero.
     pub warmup_steps: u64,
     /// Share of a matrix that is lost per step and unit of learning rate; norms do not decay.
     pub weight_decay: f64,
@@ -83,9 +83,9 @@ pub struct StepReport {
 pub struct Trainer {
     /// What is trained.
     pub model: Llama,
-    /// Steps done.
+    /// Number of steps done.
     pub step: u64,
-    /// How fast it learns.
+    /// The learning rate and the length of the run.
     pub schedule: Schedule,
     parameters: Vec<Tensor>,
     optimizer: AdamW,

@@ -19,7 +19,7 @@ pub struct EvalDocument {
     pub tokens: Vec<TokenId>,
     /// Bytes of the text, for bits per byte.
     pub bytes: usize,
-    /// The entropy bound: what the grammar's own probabilities give the text. `None` for literature, where nobody knows.
+    /// The entropy bound: what the grammar's own probabilities give the text. `None` for literature, where it is unknown.
     pub nats: Option<f64>,
 }
 
@@ -36,7 +36,7 @@ impl EvalDocument {
         }
     }
 
-    /// Tokens that are scored.
+    /// Number of tokens that are scored.
     pub fn num_scored(&self) -> usize {
         self.tokens.len() - 1
     }
@@ -67,7 +67,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The set with this many documents of each kind; chapters are all there are in `split`.
+    /// The set with these numbers of documents.
     pub fn new(
         grammar: &Grammar,
         literature: &Literature,
@@ -103,13 +103,13 @@ impl Evaluation {
 /// How much to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvalSize {
-    /// Documents of the grammar.
+    /// Number of documents of the grammar.
     pub stories: usize,
-    /// Chapters, at most.
+    /// Largest number of chapters.
     pub chapters: usize,
-    /// Questions.
+    /// Number of questions.
     pub tasks: usize,
-    /// Story prompts.
+    /// Number of story prompts.
     pub prompts: usize,
 }
 

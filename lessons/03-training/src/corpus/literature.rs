@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
-use crate::split::{Split, split_of};
+use crate::exercises::split_of;
+use crate::split::Split;
 
 /// A corpus file could not be read.
 #[derive(Debug, thiserror::Error)]

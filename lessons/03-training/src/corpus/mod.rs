@@ -6,8 +6,8 @@
 //! data/corpus┘                   └── evaluation: fixed, whole documents, in their order             `evaluation`
 //! ```
 //!
-//! The two sides want opposite things (claim D1). Training wants its samples shuffled, or the last thing read is the
-//! only thing known. Evaluation wants the order kept, or answers stand beside the wrong questions.
+//! The two sides need opposite orders (claim D1). Training needs shuffled samples: otherwise the model knows only what it read last.
+//! Evaluation needs the order kept: otherwise answers stand beside the wrong questions.
 
 pub mod epoch;
 pub mod evaluation;
@@ -23,7 +23,7 @@ use crate::grammar::Grammar;
 use crate::split::Split;
 use crate::tokenizer::{Tokenizer, TokenizerError, VOCAB_SIZE};
 
-/// Seed of everything about the default checkpoint's data.
+/// Seed of all data of the default checkpoint.
 pub const SEED: u64 = 42;
 
 /// Trains the default checkpoint's vocabulary: all training chapters, and stories of twice their size.

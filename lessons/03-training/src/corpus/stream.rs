@@ -2,7 +2,7 @@
 //!
 //! The simple version keeps a random generator, a half-read document and a buffer, and a run that is resumed must restore
 //! all three to the bit. Here window `n` is computed from `n` alone, so the whole state of the stream is one number:
-//! 1. `n` decides by the story share whether the window holds stories or literature, and the how-many-eth of its kind it is.
+//! 1. By the story share, `n` determines whether the window holds stories or literature, and its number among the windows of that kind.
 //! 2. A story window is filled with fresh documents, whose indices follow from its number; the last one is cut off.
 //!    The grammar never runs out, so the rest of that document is not missed.
 //!    A share of the first ones holds recitals instead ([`recital`]).
@@ -29,7 +29,7 @@ pub enum Order {
     /// First all the stories of a run of this many windows, then the books from the first page on: what a file order would
     /// give. For experiments on claim D1.
     InOrder {
-        /// Windows of the whole run.
+        /// Number of windows of the whole run.
         num_windows: u64,
     },
 }
@@ -43,10 +43,10 @@ pub struct StreamOptions {
     pub story_share: f64,
     /// Shuffled unless an experiment says otherwise.
     pub order: Order,
-    /// Share of the story windows that hold [recitals](super::recital) instead, while they last.
+    /// Share of these story windows that hold [recitals](super::recital) instead of stories.
     #[serde(default)]
     pub recital_share: f64,
-    /// Recitals stand among the first so many story windows only.
+    /// Number of story windows, from the first on, among which recitals stand.
     #[serde(default)]
     pub recital_windows: u64,
 }
@@ -66,7 +66,7 @@ impl Default for StreamOptions {
 /// Where a stream stands: the number of windows read. Saved in a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cursor {
-    /// Windows read so far.
+    /// Number of windows read so far.
     pub windows: u64,
 }
 
@@ -137,7 +137,7 @@ impl TrainingStream {
         debug_assert_eq!(out.len(), len);
     }
 
-    /// Whether window `number` holds stories, and the how-many-eth of its kind it is.
+    /// Whether window `number` holds stories, and its number among the windows of that kind.
     pub fn source(&self, number: u64) -> (bool, u64) {
         let share = if self.books.is_empty() {
             1.0
@@ -195,7 +195,7 @@ impl TrainingStream {
     }
 }
 
-/// How many of the first `windows` a share of them is. Bresenham's line: as even a mix as whole windows allow.
+/// The number of windows that a share of the first `windows` is. Bresenham's line: the mix is as even as whole windows allow.
 fn share_of(windows: u64, share: f64) -> u64 {
     (windows as f64 * share).floor() as u64
 }

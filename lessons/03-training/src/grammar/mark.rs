@@ -1,4 +1,4 @@
-//! What a document and a question are: notes that stand in the tree beside the text.
+//! The kinds of documents and questions, as notes that stand in the tree beside the text.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// Somebody's name.
+    /// The name of a character.
     Who,
     /// The colour of the thing.
     Colour,

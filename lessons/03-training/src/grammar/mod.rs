@@ -26,8 +26,9 @@ pub mod words;
 
 use std::collections::BTreeMap;
 
+use crate::exercises::split_of;
 use crate::random::Random;
-use crate::split::{Split, split_of};
+use crate::split::Split;
 pub use check::{Fault, Verdict};
 use expand::{Bindings, Derivation, expand};
 use mark::Mark;

@@ -7,8 +7,7 @@
 //! <name>                a shared fragment
 //! ```
 //!
-//! The tree is all there is: `expand` walks it forwards with random numbers, `decode` walks it with a
-//! text in hand and finds the choices again. So the probability of a text is the product of the probabilities of the
+//! `expand` walks the tree forwards with random numbers; `decode` walks it along a given text and finds the choices again. So the probability of a text is the product of the probabilities of the
 //! choices met, and nothing else about a story is random.
 
 use std::collections::HashMap;
@@ -32,7 +31,7 @@ pub enum Node {
         /// The rendered form of each word.
         forms: Arc<[String]>,
     },
-    /// No text: notes what follows, for whoever reads the derivation.
+    /// No text: a note on what follows, kept in the derivation.
     Mark(Mark),
     /// One of several continuations, with its probability; they sum to 1.
     Choice(Arc<[(f64, Seq)]>),

@@ -42,13 +42,13 @@ const ROWS: usize = 8;
 /// The sizes of one call.
 #[derive(Clone, Copy, Debug)]
 pub struct AttentionShape {
-    /// Sequences.
+    /// Number of sequences.
     pub batch_size: usize,
-    /// Positions of each sequence.
+    /// Number of positions of each sequence.
     pub seq_len: usize,
-    /// Query heads.
+    /// Number of query heads.
     pub num_heads: usize,
-    /// Key and value heads.
+    /// Number of key heads, and of value heads.
     pub num_kv_heads: usize,
     /// Width of a head.
     pub head_dim: usize,
@@ -65,7 +65,7 @@ impl AttentionShape {
         self.num_heads * self.head_dim
     }
 
-    /// Rows of all sequences.
+    /// Number of rows of all sequences.
     pub fn num_rows(&self) -> usize {
         self.batch_size * self.seq_len
     }
@@ -152,20 +152,15 @@ pub fn attention_forward(
         .zip(lse.chunks_mut(shape.seq_len * shape.num_heads))
         .map(Mutex::new)
         .collect();
-    pool.run(shape.batch_size, &|sequence| {
-        let mut task = tasks[sequence].lock().unwrap();
+    pool.run(shape.batch_size, &|index| {
+        let mut task = tasks[index].lock().unwrap();
         let (out, lse) = &mut *task;
-        let rows = shape.seq_len * shape.qkv_size();
-        let qkv = &qkv[sequence * rows..][..rows];
-        let starts = &starts[sequence * shape.seq_len..][..shape.seq_len];
+        let sequence = Sequence::new(&shape, rotary, starts, qkv, index);
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.fit(&shape);
             Isa::detect().run(Forward {
                 scratch,
-                shape: &shape,
-                rotary,
-                starts,
-                qkv,
+                sequence,
                 out,
                 lse,
             });
@@ -197,26 +192,17 @@ pub fn attention_backward(
         .chunks_mut(shape.seq_len * shape.qkv_size())
         .map(Mutex::new)
         .collect();
-    pool.run(shape.batch_size, &|sequence| {
-        let mut d_qkv = tasks[sequence].lock().unwrap();
-        let (rows, out_rows) = (shape.seq_len * shape.qkv_size(), shape.seq_len * shape.out_size());
-        let lse_rows = shape.seq_len * shape.num_heads;
-        let saved = Saved {
-            qkv: &qkv[sequence * rows..][..rows],
-            out: &out[sequence * out_rows..][..out_rows],
-            lse: &lse[sequence * lse_rows..][..lse_rows],
-        };
-        let d_out = &d_out[sequence * out_rows..][..out_rows];
-        let starts = &starts[sequence * shape.seq_len..][..shape.seq_len];
+    pool.run(shape.batch_size, &|index| {
+        let mut d_qkv = tasks[index].lock().unwrap();
+        let (out_rows, lse_rows) = (shape.seq_len * shape.out_size(), shape.seq_len * shape.num_heads);
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.fit(&shape);
             Isa::detect().run(Backward {
                 scratch,
-                shape: &shape,
-                rotary,
-                starts,
-                saved,
-                d_out,
+                sequence: Sequence::new(&shape, rotary, starts, qkv, index),
+                out: &out[index * out_rows..][..out_rows],
+                lse: &lse[index * lse_rows..][..lse_rows],
+                d_out: &d_out[index * out_rows..][..out_rows],
                 d_qkv: &mut d_qkv,
             });
         });
@@ -234,20 +220,55 @@ impl AttentionShape {
     }
 }
 
-/// What the forward pass of one sequence leaves for the backward pass.
-struct Saved<'a> {
+/// What both passes read of one sequence.
+#[derive(Clone, Copy)]
+struct Sequence<'a> {
+    shape: &'a AttentionShape,
+    rotary: &'a RotaryTable,
+    starts: &'a [u32],
     qkv: &'a [f32],
-    out: &'a [f32],
-    lse: &'a [f32],
+}
+
+impl<'a> Sequence<'a> {
+    /// Sequence `index` of a batch.
+    fn new(
+        shape: &'a AttentionShape,
+        rotary: &'a RotaryTable,
+        starts: &'a [u32],
+        qkv: &'a [f32],
+        index: usize,
+    ) -> Self {
+        let numbers = shape.seq_len * shape.qkv_size();
+        Self {
+            shape,
+            rotary,
+            starts: &starts[index * shape.seq_len..][..shape.seq_len],
+            qkv: &qkv[index * numbers..][..numbers],
+        }
+    }
+
+    /// Copies head `index` of all heads in a row of `qkv` to `[padded_len][padded_dim]`.
+    #[inline(always)]
+    fn pack(&self, index: usize, packed: &mut [f32]) {
+        pack(self.shape, self.qkv, self.shape.qkv_size(), index, packed);
+    }
+
+    /// The same, turned by the position and scaled.
+    #[inline(always)]
+    fn pack_turned(&self, index: usize, scale: f32, packed: &mut [f32]) {
+        let (shape, column) = (self.shape, index * self.shape.head_dim);
+        let targets = packed.chunks_exact_mut(shape.padded_dim());
+        for (position, (row, target)) in self.qkv.chunks_exact(shape.qkv_size()).zip(targets).enumerate() {
+            let head = &row[column..column + shape.head_dim];
+            self.rotary.turn(position, head, scale, &mut target[..shape.head_dim]);
+        }
+    }
 }
 
 /// The forward pass of one sequence.
 struct Forward<'a> {
     scratch: &'a mut Scratch,
-    shape: &'a AttentionShape,
-    rotary: &'a RotaryTable,
-    starts: &'a [u32],
-    qkv: &'a [f32],
+    sequence: Sequence<'a>,
     out: &'a mut [f32],
     lse: &'a mut [f32],
 }
@@ -257,43 +278,22 @@ impl Kernel for Forward<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Forward {
-            scratch,
-            shape,
-            rotary,
-            starts,
-            qkv,
-            out,
-            lse,
-        } = self;
+        let Sequence { shape, starts, .. } = self.sequence;
         let (dim, padded_dim, padded_len) = (shape.head_dim, shape.padded_dim(), shape.padded_len());
-        let group = shape.num_heads / shape.num_kv_heads;
+        let scratch = self.scratch;
         for kv_head in 0..shape.num_kv_heads {
-            let k_column = (shape.num_heads + kv_head) * dim;
-            let v_column = (shape.num_heads + shape.num_kv_heads + kv_head) * dim;
-            pack_turned(shape, rotary, qkv, k_column, 1.0, &mut scratch.keys);
+            self.sequence.pack_turned(shape.key(kv_head), 1.0, &mut scratch.keys);
             transpose(shape, &scratch.keys, &mut scratch.keys_transposed);
-            pack(shape, qkv, shape.qkv_size(), v_column, &mut scratch.values);
-            for head in kv_head * group..(kv_head + 1) * group {
-                pack_turned(
-                    shape,
-                    rotary,
-                    qkv,
-                    head * dim,
-                    shape.score_scale(),
-                    &mut scratch.queries,
-                );
+            self.sequence.pack(shape.value(kv_head), &mut scratch.values);
+            let keys = Rows::new(&scratch.keys_transposed, padded_len);
+            let values = Rows::new(&scratch.values, padded_dim);
+            for head in shape.query_heads(kv_head) {
+                self.sequence
+                    .pack_turned(head, shape.score_scale(), &mut scratch.queries);
                 for first in (0..shape.seq_len).step_by(QUERIES) {
                     let tile = Tile::new(shape, starts, first);
-                    tile.products(
-                        lanes,
-                        &scratch.queries,
-                        &scratch.keys_transposed,
-                        dim,
-                        padded_dim,
-                        &mut scratch.weights,
-                        padded_len,
-                    );
+                    let queries = Rows::new(&scratch.queries, padded_dim);
+                    tile.products(lanes, queries, keys, dim, &mut scratch.weights);
                     let mut inverse_sums = [0.0_f32; QUERIES];
                     for row in 0..tile.rows {
                         let position = first + row;
@@ -305,18 +305,16 @@ impl Kernel for Forward<'_> {
                         let largest = row::max(seen);
                         let sum = row::exp_and_sum(seen, largest, exp);
                         inverse_sums[row] = 1.0 / sum;
-                        lse[head * shape.seq_len + position] = largest + sum.ln();
+                        self.lse[head * shape.seq_len + position] = largest + sum.ln();
                     }
                     tile.mix(
                         lanes,
-                        &scratch.weights,
-                        padded_len,
-                        &scratch.values,
-                        padded_dim,
+                        Rows::new(&scratch.weights, padded_len),
+                        values,
                         &mut scratch.tile,
                     );
                     for row in 0..tile.rows {
-                        let target = &mut out[(first + row) * shape.out_size() + head * dim..][..dim];
+                        let target = &mut self.out[(first + row) * shape.out_size() + head * dim..][..dim];
                         for (t, s) in target.iter_mut().zip(&scratch.tile[row * padded_dim..]) {
                             *t = s * inverse_sums[row];
                         }
@@ -327,13 +325,12 @@ impl Kernel for Forward<'_> {
     }
 }
 
-/// The backward pass of one sequence.
+/// The backward pass of one sequence. `out` and `lse` are what the forward pass wrote.
 struct Backward<'a> {
     scratch: &'a mut Scratch,
-    shape: &'a AttentionShape,
-    rotary: &'a RotaryTable,
-    starts: &'a [u32],
-    saved: Saved<'a>,
+    sequence: Sequence<'a>,
+    out: &'a [f32],
+    lse: &'a [f32],
     d_out: &'a [f32],
     d_qkv: &'a mut [f32],
 }
@@ -343,58 +340,32 @@ impl Kernel for Backward<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Backward {
-            scratch,
-            shape,
-            rotary,
-            starts,
-            saved,
-            d_out,
-            d_qkv,
-        } = self;
+        let Sequence {
+            shape, rotary, starts, ..
+        } = self.sequence;
         let (dim, padded_dim, padded_len) = (shape.head_dim, shape.padded_dim(), shape.padded_len());
         let (qkv_size, out_size) = (shape.qkv_size(), shape.out_size());
-        let group = shape.num_heads / shape.num_kv_heads;
-        let qkv = saved.qkv;
+        let scratch = self.scratch;
         for kv_head in 0..shape.num_kv_heads {
-            let k_column = (shape.num_heads + kv_head) * dim;
-            let v_column = (shape.num_heads + shape.num_kv_heads + kv_head) * dim;
-            pack_turned(shape, rotary, qkv, k_column, 1.0, &mut scratch.keys);
+            self.sequence.pack_turned(shape.key(kv_head), 1.0, &mut scratch.keys);
             transpose(shape, &scratch.keys, &mut scratch.keys_transposed);
-            pack(shape, qkv, qkv_size, v_column, &mut scratch.values);
+            self.sequence.pack(shape.value(kv_head), &mut scratch.values);
             transpose(shape, &scratch.values, &mut scratch.values_transposed);
             scratch.d_keys.fill(0.0);
             scratch.d_values.fill(0.0);
-            for head in kv_head * group..(kv_head + 1) * group {
-                pack_turned(
-                    shape,
-                    rotary,
-                    qkv,
-                    head * dim,
-                    shape.score_scale(),
-                    &mut scratch.queries,
-                );
-                pack(shape, d_out, out_size, head * dim, &mut scratch.d_out);
+            let keys = Rows::new(&scratch.keys, padded_dim);
+            let keys_transposed = Rows::new(&scratch.keys_transposed, padded_len);
+            let values_transposed = Rows::new(&scratch.values_transposed, padded_len);
+            for head in shape.query_heads(kv_head) {
+                self.sequence
+                    .pack_turned(head, shape.score_scale(), &mut scratch.queries);
+                pack(shape, self.d_out, out_size, head, &mut scratch.d_out);
+                let queries = Rows::new(&scratch.queries, padded_dim);
+                let d_out = Rows::new(&scratch.d_out, padded_dim);
                 for first in (0..shape.seq_len).step_by(QUERIES) {
                     let tile = Tile::new(shape, starts, first);
-                    tile.products(
-                        lanes,
-                        &scratch.queries,
-                        &scratch.keys_transposed,
-                        dim,
-                        padded_dim,
-                        &mut scratch.weights,
-                        padded_len,
-                    );
-                    tile.products(
-                        lanes,
-                        &scratch.d_out,
-                        &scratch.values_transposed,
-                        dim,
-                        padded_dim,
-                        &mut scratch.d_scores,
-                        padded_len,
-                    );
+                    tile.products(lanes, queries, keys_transposed, dim, &mut scratch.weights);
+                    tile.products(lanes, d_out, values_transposed, dim, &mut scratch.d_scores);
                     for row in 0..QUERIES {
                         let weights = &mut scratch.weights[row * padded_len..][..padded_len];
                         let d_scores = &mut scratch.d_scores[row * padded_len..][..padded_len];
@@ -410,50 +381,32 @@ impl Kernel for Backward<'_> {
                             weights[hidden.clone()].fill(0.0);
                             d_scores[hidden].fill(0.0);
                         }
-                        let own = (position * out_size + head * dim)..(position * out_size + (head + 1) * dim);
-                        let through_sum = row::dot(&d_out[own.clone()], &saved.out[own]);
-                        let log_sum = saved.lse[head * shape.seq_len + position];
+                        let own = position * out_size + head * dim..position * out_size + (head + 1) * dim;
+                        let through_sum = row::dot(&self.d_out[own.clone()], &self.out[own]);
+                        let log_sum = self.lse[head * shape.seq_len + position];
                         for (w, d) in weights[visible.clone()].iter_mut().zip(&mut d_scores[visible]) {
                             *w = exp(*w - log_sum);
                             *d = *w * (*d - through_sum);
                         }
                     }
-                    tile.mix(
-                        lanes,
-                        &scratch.d_scores,
-                        padded_len,
-                        &scratch.keys,
-                        padded_dim,
-                        &mut scratch.tile,
-                    );
-                    tile.spread(
-                        lanes,
-                        &scratch.d_scores,
-                        padded_len,
-                        &scratch.queries,
-                        padded_dim,
-                        &mut scratch.d_keys,
-                    );
-                    tile.spread(
-                        lanes,
-                        &scratch.weights,
-                        padded_len,
-                        &scratch.d_out,
-                        padded_dim,
-                        &mut scratch.d_values,
-                    );
+                    let weights = Rows::new(&scratch.weights, padded_len);
+                    let d_scores = Rows::new(&scratch.d_scores, padded_len);
+                    tile.mix(lanes, d_scores, keys, &mut scratch.tile);
+                    tile.spread(lanes, d_scores, queries, &mut scratch.d_keys);
+                    tile.spread(lanes, weights, d_out, &mut scratch.d_values);
                     for row in 0..tile.rows {
-                        let target = &mut d_qkv[(first + row) * qkv_size + head * dim..][..dim];
+                        let target = &mut self.d_qkv[(first + row) * qkv_size + head * dim..][..dim];
                         let turned = &scratch.tile[row * padded_dim..][..dim];
                         rotary.turn_back(first + row, turned, shape.score_scale(), target);
                     }
                 }
             }
             for position in 0..shape.seq_len {
-                let row = &mut d_qkv[position * qkv_size..][..qkv_size];
+                let row = &mut self.d_qkv[position * qkv_size..][..qkv_size];
                 let d_key = &scratch.d_keys[position * padded_dim..][..dim];
-                rotary.turn_back(position, d_key, 1.0, &mut row[k_column..k_column + dim]);
-                row[v_column..v_column + dim].copy_from_slice(&scratch.d_values[position * padded_dim..][..dim]);
+                rotary.turn_back(position, d_key, 1.0, &mut row[shape.key(kv_head) * dim..][..dim]);
+                let d_value = &scratch.d_values[position * padded_dim..][..dim];
+                row[shape.value(kv_head) * dim..][..dim].copy_from_slice(d_value);
             }
         }
     }
@@ -463,31 +416,30 @@ impl AttentionShape {
     fn score_scale(&self) -> f32 {
         1.0 / (self.head_dim as f32).sqrt()
     }
-}
 
-/// Copies one head of a row-major matrix to `[padded_len][padded_dim]`.
-#[inline(always)]
-fn pack(shape: &AttentionShape, source: &[f32], row_len: usize, column: usize, packed: &mut [f32]) {
-    let targets = packed.chunks_exact_mut(shape.padded_dim());
-    for (row, target) in source.chunks_exact(row_len).zip(targets) {
-        target[..shape.head_dim].copy_from_slice(&row[column..column + shape.head_dim]);
+    /// The query heads that share a key head; they are also the first heads of a row of `qkv`.
+    fn query_heads(&self, kv_head: usize) -> std::ops::Range<usize> {
+        let group = self.num_heads / self.num_kv_heads;
+        kv_head * group..(kv_head + 1) * group
+    }
+
+    /// Number of a key head among all heads in a row of `qkv`.
+    fn key(&self, kv_head: usize) -> usize {
+        self.num_heads + kv_head
+    }
+
+    /// Number of a value head among all heads in a row of `qkv`.
+    fn value(&self, kv_head: usize) -> usize {
+        self.num_heads + self.num_kv_heads + kv_head
     }
 }
 
-/// Copies one head of `qkv` to `[padded_len][padded_dim]`, turned by its position and scaled.
+/// Copies head `index` of a row-major matrix with rows of `row_len` numbers to `[padded_len][padded_dim]`.
 #[inline(always)]
-fn pack_turned(
-    shape: &AttentionShape,
-    rotary: &RotaryTable,
-    qkv: &[f32],
-    column: usize,
-    scale: f32,
-    packed: &mut [f32],
-) {
-    let targets = packed.chunks_exact_mut(shape.padded_dim());
-    for (position, (row, target)) in qkv.chunks_exact(shape.qkv_size()).zip(targets).enumerate() {
-        let head = &row[column..column + shape.head_dim];
-        rotary.turn(position, head, scale, &mut target[..shape.head_dim]);
+fn pack(shape: &AttentionShape, source: &[f32], row_len: usize, index: usize, packed: &mut [f32]) {
+    let (dim, targets) = (shape.head_dim, packed.chunks_exact_mut(shape.padded_dim()));
+    for (row, target) in source.chunks_exact(row_len).zip(targets) {
+        target[..dim].copy_from_slice(&row[index * dim..][..dim]);
     }
 }
 
@@ -535,83 +487,73 @@ impl Tile {
 
     /// `out[row][low..high] = a[first + row] · b[.., low..high]` for the tile's queries: scores, or gradients of weights.
     #[inline(always)]
-    fn products<L: Lanes>(
-        &self,
-        lanes: L,
-        a: &[f32],
-        b: &[f32],
-        depth: usize,
-        a_stride: usize,
-        out: &mut [f32],
-        stride: usize,
-    ) {
+    fn products<L: Lanes>(&self, lanes: L, a: Rows, b: Rows, depth: usize, out: &mut [f32]) {
         for row in (0..QUERIES).step_by(ROWS) {
-            let a = &a[(self.first + row) * a_stride..];
             for column in (self.low..self.high).step_by(COLUMNS) {
-                product(
-                    lanes,
-                    a,
-                    a_stride,
-                    &b[column..],
-                    stride,
-                    depth,
-                    &mut out[row * stride + column..],
-                    stride,
-                );
+                let out = &mut out[row * b.stride + column..];
+                product(lanes, a.from(self.first + row, 0), b.from(0, column), depth, out);
             }
         }
     }
 
     /// `out[row] = Σ_j weights[row][j] · values[j]` over the visited keys.
     #[inline(always)]
-    fn mix<L: Lanes>(&self, lanes: L, weights: &[f32], stride: usize, values: &[f32], dim: usize, out: &mut [f32]) {
+    fn mix<L: Lanes>(&self, lanes: L, weights: Rows, values: Rows, out: &mut [f32]) {
         let depth = self.first + self.rows - self.low;
         for row in (0..QUERIES).step_by(ROWS) {
-            for column in (0..dim).step_by(COLUMNS) {
-                let a = &weights[row * stride + self.low..];
-                let b = &values[self.low * dim + column..];
-                product(lanes, a, stride, b, dim, depth, &mut out[row * dim + column..], dim);
+            for column in (0..values.stride).step_by(COLUMNS) {
+                let out = &mut out[row * values.stride + column..];
+                product(
+                    lanes,
+                    weights.from(row, self.low),
+                    values.from(self.low, column),
+                    depth,
+                    out,
+                );
             }
         }
     }
 
     /// `sums[j] += Σ_row weights[row][j] · rows_of[first + row]` over the visited keys.
     #[inline(always)]
-    fn spread<L: Lanes>(
-        &self,
-        lanes: L,
-        weights: &[f32],
-        stride: usize,
-        rows_of: &[f32],
-        dim: usize,
-        sums: &mut [f32],
-    ) {
+    fn spread<L: Lanes>(&self, lanes: L, weights: Rows, rows_of: Rows, sums: &mut [f32]) {
         for key in (self.low..self.first + self.rows).step_by(ROWS) {
-            for column in (0..dim).step_by(COLUMNS) {
-                let b = &rows_of[self.first * dim + column..];
-                let c = &mut sums[key * dim + column..];
-                product_transposed(lanes, &weights[key..], stride, b, dim, c, dim);
+            for column in (0..rows_of.stride).step_by(COLUMNS) {
+                let sums = &mut sums[key * rows_of.stride + column..];
+                product_transposed(lanes, weights.from(0, key), rows_of.from(self.first, column), sums);
             }
         }
     }
 }
 
-/// `c[8][32] = a[8][depth] · b[depth][32]`, two registers of columns at a time with their sums in registers, depth ascending.
+/// Rows of a packed buffer, `stride` numbers apart.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    data: &'a [f32],
+    stride: usize,
+}
+
+impl<'a> Rows<'a> {
+    #[inline(always)]
+    fn new(data: &'a [f32], stride: usize) -> Self {
+        Self { data, stride }
+    }
+
+    /// The rows without the first `row` ones and the first `column` columns.
+    #[inline(always)]
+    fn from(self, row: usize, column: usize) -> Self {
+        Self::new(&self.data[row * self.stride + column..], self.stride)
+    }
+}
+
+/// `c[8][32] = a[8][depth] · b[depth][32]`, two registers of columns at a time with their sums in registers, depth ascending. Rows of `c` are as far
+/// apart as those of `b`.
 #[inline(always)]
-fn product<L: Lanes>(
-    lanes: L,
-    a: &[f32],
-    a_stride: usize,
-    b: &[f32],
-    b_stride: usize,
-    depth: usize,
-    c: &mut [f32],
-    c_stride: usize,
-) {
-    let rows: [&[f32]; ROWS] = std::array::from_fn(|row| &a[row * a_stride..][..depth]);
+fn product<L: Lanes>(lanes: L, a: Rows, b: Rows, depth: usize, c: &mut [f32]) {
+    let rows: [&[f32]; ROWS] = std::array::from_fn(|row| &a.data[row * a.stride..][..depth]);
     for column in (0..COLUMNS).step_by(2 * L::N) {
         let mut sums = [[lanes.splat(0.0); 2]; ROWS];
-        for (k, line) in b.chunks(b_stride).take(depth).enumerate() {
+        for (k, line) in b.data.chunks(b.stride).take(depth).enumerate() {
             let line = load_pair(lanes, &line[column..]);
             for row in 0..ROWS {
                 let factor = lanes.splat(rows[row][k]);
@@ -620,30 +562,22 @@ fn product<L: Lanes>(
             }
         }
         for row in 0..ROWS {
-            store_pair(lanes, sums[row], &mut c[row * c_stride + column..]);
+            store_pair(lanes, sums[row], &mut c[row * b.stride + column..]);
         }
     }
 }
 
-/// `c[8][32] += aᵀ[8][16] · b[16][32]` where `a` is `[16][8]`.
+/// `c[8][32] += aᵀ[8][16] · b[16][32]` where `a` is `[16][8]`. Rows of `c` are as far apart as those of `b`.
 #[inline(always)]
-fn product_transposed<L: Lanes>(
-    lanes: L,
-    a: &[f32],
-    a_stride: usize,
-    b: &[f32],
-    b_stride: usize,
-    c: &mut [f32],
-    c_stride: usize,
-) {
+fn product_transposed<L: Lanes>(lanes: L, a: Rows, b: Rows, c: &mut [f32]) {
     for column in (0..COLUMNS).step_by(2 * L::N) {
         let mut sums = [[lanes.splat(0.0); 2]; ROWS];
         for row in 0..ROWS {
-            sums[row] = load_pair(lanes, &c[row * c_stride + column..]);
+            sums[row] = load_pair(lanes, &c[row * b.stride + column..]);
         }
         for k in 0..QUERIES {
-            let factors: &[f32; ROWS] = a[k * a_stride..][..ROWS].try_into().unwrap();
-            let line = load_pair(lanes, &b[k * b_stride + column..]);
+            let factors: &[f32; ROWS] = a.data[k * a.stride..][..ROWS].try_into().unwrap();
+            let line = load_pair(lanes, &b.data[k * b.stride + column..]);
             for row in 0..ROWS {
                 let factor = lanes.splat(factors[row]);
                 sums[row][0] = lanes.fma(factor, line[0], sums[row][0]);
@@ -651,7 +585,7 @@ fn product_transposed<L: Lanes>(
             }
         }
         for row in 0..ROWS {
-            store_pair(lanes, sums[row], &mut c[row * c_stride + column..]);
+            store_pair(lanes, sums[row], &mut c[row * b.stride + column..]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Does a model always say the same? Counted on its samples, without a reference.
+//! Diversity: how often the samples of a model repeat themselves, without a reference.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! BLEU and ROUGE-L: the overlap of a text with a reference.
 //!
-//! Both count words in common, so both are blind to a right answer in other words. They are here because everybody quotes
-//! them, and so that the reader sees how low they are for a story that passes every check.
+//! Both count words in common, so both miss a right answer in other words. They are here because they are often quoted, and because
+//! they are low even for a story that passes every check.
 
 use std::collections::HashMap;
 

@@ -9,22 +9,12 @@
 //! 4. Nats per token and perplexity (its exponential) compare models with one tokenizer only. Bits per byte divides by the
 //!    bytes of the text instead and compares across tokenizers.
 
-use std::ops::Range;
-
 use serde::Serialize;
 
 use crate::config::TokenId;
 use crate::corpus::EvalDocument;
 use crate::exercises::scoring_windows;
-
-/// One call of the model during scoring. Both are ranges of positions; position `p` reads token `p`, predicts `p + 1`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScoringWindow {
-    /// What the model reads.
-    pub inputs: Range<usize>,
-    /// What counts; ends where `inputs` ends.
-    pub scored: Range<usize>,
-}
+use crate::windows::ScoringWindow;
 
 /// Surprise added up over text.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]

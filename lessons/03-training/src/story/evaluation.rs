@@ -1,6 +1,6 @@
 //! What is measured, and that it was fixed before anything was made faster.
 
-use crate::summary;
+use crate::command::eval::summary;
 use anyhow::Result;
 use lab::story::{Claim, Story, Verdict};
 use std::path::Path;
@@ -61,7 +61,7 @@ pub fn evaluation(story: &mut Story, subject: &Subject, set: &Evaluation, folder
         claimed: "the evaluation set and its metrics are fixed before the first line of inference code",
         value: inference as f64,
         unit: "inference crates that this evaluation depends on",
-        verdict: if inference == 0 { Verdict::Holds } else { Verdict::NotHere },
+        verdict: Verdict::of(inference == 0, false),
         note: "the set is a function of one seed and its fingerprint is a test; metrics take a closure from tokens to logits",
     });
     Ok(())

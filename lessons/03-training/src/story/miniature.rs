@@ -1,9 +1,8 @@
-//! A miniature learns while you watch, twice.
+//! A miniature learns twice while the reader watches.
 
 use anyhow::Result;
 use lab::chart::Chart;
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
-use lab::table::Table;
+use lab::story::{Claim, Story, Verdict};
 use layout::pool::Pool;
 use std::sync::Arc;
 use training::LlamaConfig;
@@ -23,26 +22,7 @@ pub fn miniature(story: &mut Story, literature: &Literature, tokenizer: &Tokeniz
         "Windows to weights",
         "A miniature (0.5 M parameters) learns twice from the same number of tokens: in shuffled order, and all stories before all books.",
     );
-    story.predict(Prediction {
-        id: "order",
-        question: "Which of the two is better afterwards, on held-out stories and books together?",
-        options: &[
-            Choice {
-                text: "shuffled",
-                answer_to_wrong: None,
-            },
-            Choice {
-                text: "in order, it can concentrate on one thing at a time",
-                answer_to_wrong: Some("It concentrates so well on the books that it forgets the stories."),
-            },
-            Choice {
-                text: "no difference, the tokens are the same",
-                answer_to_wrong: Some("Each step moves all weights; the last steps have the last word."),
-            },
-        ],
-        answer: 0,
-        because: "Weights follow what they saw last. Shuffling makes what they saw last look like everything.",
-    });
+    story.predict("order");
     let num_tokens = story.args().tokens.unwrap_or(MINIATURE_TOKENS);
     let experiment = Experiment {
         literature,
@@ -67,13 +47,12 @@ pub fn miniature(story: &mut Story, literature: &Literature, tokenizer: &Tokeniz
     };
     let held_out = experiment.held_out(size);
     let bar = story.progress(2 * schedule.num_steps(), "training");
-    let mut table = Table::new(&["order", "first loss", "last loss", "stories", "books", "mean"]);
     let mut chart = Chart::bars(
         "order",
         "What a miniature knows, by the order in which it read the same tokens",
     )
     .y_label("held-out nats per token");
-    let mut means = Vec::new();
+    let (mut table, mut means) = (Vec::new(), Vec::new());
     let started = std::time::Instant::now();
     for (name, order) in experiment.orders() {
         let learned = experiment.learn(order, || bar.inc(1))?;
@@ -81,9 +60,9 @@ pub fn miniature(story: &mut Story, literature: &Literature, tokenizer: &Tokeniz
         let books = nats_per_token(&learned.model, &held_out.literature, 8192);
         let mean = (stories + books) / 2.0;
         means.push(mean);
-        let cells = [learned.first_loss, learned.last_loss, stories, books, mean];
-        let cells = cells.map(|nats| format!("{nats:.2}"));
-        table.row(std::iter::once(name.to_owned()).chain(cells));
+        let [first, last, of_stories, of_books, mean] =
+            [learned.first_loss, learned.last_loss, stories, books, mean].map(|nats| format!("{nats:.2}"));
+        table.push([name.to_owned(), first, last, of_stories, of_books, mean]);
         chart = chart.group(name, &[("stories", stories), ("books", books)]);
     }
     let seconds = started.elapsed().as_secs_f64();
@@ -95,7 +74,7 @@ pub fn miniature(story: &mut Story, literature: &Literature, tokenizer: &Tokeniz
         format!("2 x {} tokens in {seconds:.0} s", tokens / 2),
     );
     story.say("Loss of the first and of the last batches, then held-out nats per token; lower is better:");
-    story.table(&table);
+    story.rows(&["order", "first loss", "last loss", "stories", "books", "mean"], table);
     story.chart(&chart)?;
     let loss = means[1] - means[0];
     story.claim(Claim {
@@ -103,7 +82,7 @@ pub fn miniature(story: &mut Story, literature: &Literature, tokenizer: &Tokeniz
         claimed: "training wants shuffled samples, inference wants the input order kept",
         value: loss,
         unit: "nats per token lost by reading in order",
-        verdict: if loss > 0.0 { Verdict::Holds } else { Verdict::NotHere },
+        verdict: Verdict::of(loss > 0.0, false),
         note: "training half measured here; the other half is the next but one step, where answers in another order are wrong answers",
     });
     Ok(())

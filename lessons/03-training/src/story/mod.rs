@@ -1,10 +1,11 @@
-//! The story of lesson 03: from text to ids to windows to weights, and how one knows when to stop.
+//! The story of lesson 03: from text to ids to windows to weights, and where the loss stops.
 
 mod cost;
 mod curve;
 mod evaluation;
 mod miniature;
 mod opening;
+mod slots;
 mod text;
 
 use crate::{corpus_dir, model_dir};

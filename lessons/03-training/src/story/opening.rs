@@ -1,4 +1,4 @@
-//! How it begins: a story by the model, and what was put into it.
+//! The opening: a story by the model, and what its training took.
 
 use lab::story::Story;
 use training::corpus::Evaluation;
@@ -21,5 +21,5 @@ pub fn opening(story: &mut Story, subject: &Subject, grammar: &Grammar, set: &Ev
     let seconds: f64 = subject.record.runs.iter().map(|run| run.seconds).sum();
     story.show("minutes that took", (seconds / 60.0).round());
     story.show("parameters", subject.model.config.num_parameters());
-    story.say("Everything that it knows it was told by this lesson. What happened in between?");
+    story.say("All that it knows comes from the text of this lesson. What happened in between?");
 }

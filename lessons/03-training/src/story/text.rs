@@ -1,7 +1,6 @@
 //! Text to ids, ids to windows.
 
-use lab::story::{Choice, Prediction, Story};
-use lab::table::Table;
+use lab::story::Story;
 use training::TokenId;
 use training::batch::document_starts;
 use training::corpus::{EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream};
@@ -16,25 +15,25 @@ pub fn text_to_ids(story: &mut Story, tokenizer: &Tokenizer, set: &Evaluation) {
         "A model computes with numbers; a vocabulary of 2048 pieces turns text into them and back.",
     );
     let mut merges = Merges::of(&[("low", 5), ("lower", 2), ("newest", 6), ("widest", 3)]);
-    let mut table = Table::new(&["merge", "pair", "words after it"]);
-    for number in 1..=4 {
-        let Some(pair) = merges.next_pair() else {
-            break;
-        };
+    let mut rows = Vec::new();
+    while let Some(pair) = merges.next_pair().filter(|_| rows.len() < 4) {
         let joined = format!("{} + {}", merges.spell(pair.0), merges.spell(pair.1));
         merges.join(pair);
-        let words = merges.words.iter().map(|(tokens, _)| {
-            let pieces: Vec<String> = tokens.iter().map(|&token| merges.spell(token)).collect();
-            pieces.join("·")
-        });
-        let words: Vec<String> = words.collect();
-        table.row([number.to_string(), joined, words.join(" ")]);
+        let spelled = |tokens: &[TokenId]| {
+            tokens
+                .iter()
+                .map(|&token| merges.spell(token))
+                .collect::<Vec<_>>()
+                .join("·")
+        };
+        let words: Vec<String> = merges.words.iter().map(|(tokens, _)| spelled(tokens)).collect();
+        rows.push([(rows.len() + 1).to_string(), joined, words.join(" ")]);
     }
     story.say(
         "Byte pair encoding joins, again and again, the two neighbours that are most frequent. Four merges, \
-               over the words low (5 times), lower (2), newest (6) and widest (3):",
+         over the words low (5 times), lower (2), newest (6) and widest (3):",
     );
-    story.table(&table);
+    story.rows(&["merge", "pair", "words after it"], rows);
     let split = |text: &str| {
         let tokens = tokenizer.encode(text);
         let pieces: Vec<String> = tokens.iter().map(|&t| tokenizer.decode(&[t])).collect();
@@ -82,36 +81,21 @@ pub fn windows(story: &mut Story, grammar: &Grammar, literature: &Literature, to
         }
     };
     let starts = document_starts(&window[..512]);
-    let mut table = Table::new(&["position", "reads", "must predict", "sees from"]);
-    for position in border - 3..(border + 4).min(512) {
-        let show = |token: TokenId| tokenizer.decode(&[token]).replace('\n', "\\n");
-        table.row([
-            position.to_string(),
-            show(window[position]),
-            show(window[position + 1]),
-            starts[position].to_string(),
-        ]);
-    }
-    story.table(&table);
+    let show = |token: TokenId| tokenizer.decode(&[token]).replace('\n', "\\n");
+    story.rows(
+        &["position", "reads", "must predict", "sees from"],
+        (border - 3..(border + 4).min(512)).map(|position| {
+            [
+                position.to_string(),
+                show(window[position]),
+                show(window[position + 1]),
+                starts[position].to_string(),
+            ]
+        }),
+    );
     story.say(
         "The answer at t is the token at t + 1: shifted once. Shifted by none, the answer stands in the question and \
-               the loss falls to zero; shifted twice, it hardly falls. No position sees the document before its own.",
+         the loss falls to zero; shifted twice, it hardly falls. No position sees the document before its own.",
     );
-    story.predict(Prediction {
-        id: "first-loss",
-        question: "A model with random weights has learned nothing. Its loss over 2048 pieces, in nats per token, is about",
-        options: &[
-            Choice {
-                text: "0",
-                answer_to_wrong: Some("Zero is certainty: probability 1 for the right piece. It has no reason to be certain."),
-            },
-            Choice { text: "7.6", answer_to_wrong: None },
-            Choice {
-                text: "2048",
-                answer_to_wrong: Some("2048 is the perplexity, e to the loss: so many equally likely pieces."),
-            },
-        ],
-        answer: 1,
-        because: "It gives every piece about the same probability, 1/2048, and ln 2048 = 7.62.",
-    });
+    story.predict("first-loss");
 }

@@ -11,9 +11,8 @@ use training::TokenId;
 use training::corpus::evaluation::{EVAL_SEED, EvalSize};
 use training::corpus::literature::{CorpusError, long_paragraphs};
 use training::corpus::{Cursor, EvalDocument, Evaluation, Literature, Order, StreamOptions, TrainingStream};
-use training::exercises::split_of;
+use training::exercises::{inputs_and_targets, split_of};
 use training::grammar::Kind;
-use training::loss::inputs_and_targets;
 use training::split::Split;
 use training::tokenizer::{END_OF_TEXT_ID, IM_END_ID, IM_START_ID, Tokenizer, VOCAB_SIZE};
 
@@ -119,17 +118,6 @@ fn a_training_chapter_loses_paragraphs_that_a_held_out_one_has() {
         .collect();
     assert_eq!(holders, HashSet::from([Split::Test]));
     assert_eq!(books.chapters().len(), 60);
-}
-
-#[test]
-fn shares_of_the_split_are_as_stated() {
-    let count = |split| (0..20_000).filter(|n: &i32| split_of(&n.to_string()) == split).count();
-    assert!((850..1150).contains(&count(Split::Test)), "{}", count(Split::Test));
-    assert!(
-        (850..1150).contains(&count(Split::Validation)),
-        "{}",
-        count(Split::Validation)
-    );
 }
 
 #[test]

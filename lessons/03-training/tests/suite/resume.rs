@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use training::LlamaConfig;
 use training::checkpoint;
 use training::corpus::literature::FILES;
-use training::train::{Event, RunOptions, TrainingRecord, run};
+use training::record::TrainingRecord;
+use training::train::{Event, RunOptions, run};
 
 fn options(out: &Path, num_threads: usize, resume: bool) -> RunOptions {
     let config = LlamaConfig {

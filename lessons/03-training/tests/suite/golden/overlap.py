@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes overlap.json: BLEU and ROUGE-L of some texts by the packages that everybody quotes.
+"""Makes overlap.json: BLEU and ROUGE-L of some texts by the usual packages.
 
     python3 -m pip install sacrebleu==2.6.0 rouge-score==0.1.2
     python3 overlap.py > overlap.json

@@ -1,7 +1,7 @@
 //! Training against PyTorch: the same model, the same weights, the same batch, step by step in turn.
 
-use crate::CommonArgs;
 use anyhow::{Context, Result, bail};
+use lab::args::CommonArgs;
 use lab::race::{Better, Race};
 use layout::pool::Pool;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ use training::trainer::{Schedule, Trainer};
 use training::{LlamaConfig, TokenId};
 
 #[derive(clap::Args)]
-pub struct PeersArgs {
+pub struct Args {
     /// A Python with torch and safetensors
     #[arg(long, default_value = "python3", value_name = "PATH")]
     python: PathBuf,
@@ -36,7 +36,7 @@ struct PyTorch {
 }
 
 impl PyTorch {
-    fn start(args: &PeersArgs, folder: &std::path::Path, threads: usize) -> Result<Self> {
+    fn start(args: &Args, folder: &std::path::Path, threads: usize) -> Result<Self> {
         let script = lab::paths::workspace_root().join("benches/peers/train_pytorch.py");
         let mut child = Command::new(&args.python)
             .arg(&script)
@@ -107,7 +107,7 @@ fn batch(batch_size: usize) -> Batch {
 }
 
 /// Runs the race and prints its table.
-pub fn peers(args: &PeersArgs, common: &CommonArgs) -> Result<()> {
+pub fn peers(args: &Args, common: &CommonArgs) -> Result<()> {
     let threads = common.threads();
     let folder = lab::paths::out_dir("03", common).join("peer-model");
     let pool = Arc::new(Pool::new(threads));

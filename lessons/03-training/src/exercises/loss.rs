@@ -1,4 +1,4 @@
-//! The two functions that decide what the model learns: which token is the answer, and how wrong the guess was.
+//! What the model learns: which token is the answer, and how wrong the guess was.
 
 use crate::config::TokenId;
 
@@ -23,7 +23,7 @@ pub fn inputs_and_targets(window: &[TokenId]) -> (&[TokenId], &[TokenId]) {
 ///
 /// Shapes: `logits` `[vocab_size]`, overwritten by `weight · (softmax(logits) - one_hot(target))`. The cross entropy itself,
 /// `-ln softmax(logits)[target]`, is not weighted. The maximum is subtracted first, so that no exponential overflows.
-/// Nothing is allocated: the gradient stands where the logits stood. [`vector`](crate::vector) has the loops.
+/// Nothing is allocated: the gradient overwrites the logits. [`vector`](crate::vector) has the loops.
 pub fn cross_entropy_backward(logits: &mut [f32], target: TokenId, weight: f32) -> f32 {
     // ANCHOR: ex_03_2
     let largest = crate::vector::max(logits);

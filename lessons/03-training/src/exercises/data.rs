@@ -1,8 +1,4 @@
-//! The functions of the data layer that a reader writes: one merge of byte pair encoding, the leak-free split, the windows
-//! of perplexity, and as an extra the pair to merge next. (Two more stand in [`loss`](crate::loss): the label shift and the
-//! gradient of cross entropy.)
-//!
-//! Only functions live here, and only public types stand in their signatures.
+//! The data layer: one merge of byte pair encoding, the pair to merge next, the split, and the windows of perplexity.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,8 +6,8 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use crate::config::TokenId;
-use crate::metrics::ScoringWindow;
 use crate::split::Split;
+use crate::windows::ScoringWindow;
 
 /// Replaces every occurrence of `pair` in `tokens` by `merged`, from left to right, without overlap: with the pair (a, a),
 /// `a a a` becomes `aa a`.

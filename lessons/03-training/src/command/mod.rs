@@ -1,0 +1,5 @@
+//! The commands beside the story.
+
+pub mod eval;
+pub mod peers;
+pub mod train;
