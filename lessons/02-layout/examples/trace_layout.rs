@@ -1,11 +1,13 @@
-//! Records the trace of the interactive figure in the book's chapter on layout, as JSON on stdout. The figure's script writes its sentences.
+//! Records the trace of the interactive figure in the book's chapter on layout, as JSON on stdout. The figure's script
+//! writes its sentences.
 //!
 //! ```text
 //! cargo run -q -p lesson02 --example trace_layout > book/figures/layout.json
 //! ```
 //!
-//! A matrix of 8 x 8 numbers is read in four orders, each of them the places of a [`Layout`], through a cache so small that it can be drawn:
-//! lines of four numbers, six or eight of them, and the line that was not used for the longest time has to go.
+//! A matrix of 8 x 8 numbers is read in four orders, each of them the places of a [`Layout`], through a cache so small
+//! that it can be drawn: lines of four numbers, six or eight of them, and the line that was not used for the longest
+//! time has to go.
 
 use layout::layout::Layout;
 use serde::Serialize;
@@ -47,13 +49,15 @@ struct Step {
     /// The line that left the cache to make room, and how many of its numbers were used.
     #[serde(skip_serializing_if = "Option::is_none")]
     gone: Option<(usize, usize)>,
-    /// The cache, the line used last in front: its number, and for each of its numbers whether it was used since it came.
+    /// The cache, the line used last in front: its number, and for each of its numbers whether it was used since it
+    /// came.
     cache: Vec<(usize, Vec<u8>)>,
     reads: usize,
     lines: usize,
 }
 
-/// The orders of reading: each is a view of the same 64 numbers, and a walk visits the elements of the view in row-major order.
+/// The orders of reading: each is a view of the same 64 numbers, and a walk visits the elements of the view in
+/// row-major order.
 fn walks() -> [(&'static str, Layout); 4] {
     let matrix = Layout::row_major(&[SIDE, SIDE]);
     let tiles = matrix

@@ -1,8 +1,9 @@
 //! Memory that starts on a cache line, and on a huge page where it is large.
 //!
-//! A register load that crosses a cache line takes two accesses; 64-byte alignment avoids that. A page of 4 KiB needs an entry of
-//! the translation buffer for each 4 KiB of weights; with huge pages (2 MiB) reading a large matrix once is 1.3 to 1.7 times faster on
-//! the machines tried. Linux gives them to memory that asks (`madvise`); elsewhere the request is left out.
+//! A register load that crosses a cache line takes two accesses; 64-byte alignment avoids that. A page of 4 KiB needs
+//! an entry of the translation buffer for each 4 KiB of weights; with huge pages (2 MiB) reading a large matrix once is
+//! 1.3 to 1.7 times faster on the machines tried. Linux gives them to memory that asks (`madvise`); elsewhere the
+//! request is left out.
 
 use bytemuck::Pod;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -109,7 +110,8 @@ impl<T: Pod> Drop for Aligned<T> {
 
 #[cfg(target_os = "linux")]
 fn advise_huge_pages(start: *mut u8, len: usize) {
-    // SAFETY: the range is ours; the advice changes no content. A refusal (an old kernel, huge pages off) costs only speed.
+    // SAFETY: the range is ours; the advice changes no content. A refusal (an old kernel, huge pages off) costs only
+    // speed.
     unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
 }
 

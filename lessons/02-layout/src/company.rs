@@ -4,8 +4,8 @@ use crate::gemm::{MatMut, MatRef};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 
-/// c = a b by `ndarray` (the `matrixmultiply` crate below it, with all its threads). Shapes: `[m, k]`, `[k, n]`, `[m, n]`, any
-/// strides.
+/// c = a b by `ndarray` (the `matrixmultiply` crate below it, with all its threads). Shapes: `[m, k]`, `[k, n]`,
+/// `[m, n]`, any strides.
 ///
 /// # Panics
 /// If the shapes do not fit together.

@@ -18,7 +18,8 @@ pub enum Conversion {
     InRegisters,
 }
 
-/// The weights, prepared for all three: packed, so that the product is the same fast one and only the conversion differs.
+/// The weights, prepared for all three: packed, so that the product is the same fast one and only the conversion
+/// differs.
 pub struct Weights {
     stored: PackedMatrix,
     widened: PackedMatrix,
@@ -37,8 +38,8 @@ impl Weights {
         }
     }
 
-    /// One step: `x` `[rows, in_features]`, `y` `[rows, out_features]`, overwritten.
-    /// Cost beside the product: [`Conversion::EachStep`] allocates and writes 4 bytes per weight and reads them again, the others nothing.
+    /// One step: `x` `[rows, in_features]`, `y` `[rows, out_features]`, overwritten. Cost beside the product:
+    /// [`Conversion::EachStep`] allocates and writes 4 bytes per weight and reads them again, the others nothing.
     ///
     /// # Panics
     /// If a slice has another length.

@@ -1,15 +1,17 @@
 //! What a call of each exercise costs, counted: yours beside the reference after a pass.
 
+use crate::dense::Dense;
 use crate::exercises::{add_scaled, is_contiguous, pack_panel, permute};
 use crate::gemm::MatRef;
-use crate::grid::{Counted, Dense};
+use crate::grid::Counted;
 use crate::ladder;
 use crate::lines::Cache;
 use lab::cost::Task;
 use std::cell::RefCell;
 use std::hint::black_box;
 
-/// One task for each function exercise; the blocked loop has two, for what it fetches is counted in a model and its time is not.
+/// One task for each function exercise; the blocked loop has two, for what it fetches is counted in a model and its
+/// time is not.
 pub fn tasks() -> Vec<Task> {
     vec![permuting(), looking(), fetching(), multiplying(), packing(), adding()]
 }

@@ -1,12 +1,14 @@
-//! The exponential function, in two accuracies: plain arithmetic, so that a loop over it can become vector instructions, which a call into the C
-//! library can not, and so that the bits are the same on every machine.
+//! The exponential function, in two accuracies: plain arithmetic, so that a loop over it can become vector
+//! instructions, which a call into the C library can not, and so that the bits are the same on every machine.
 //!
-//! Both split x into n ln 2 + r, with whole n and |r| <= ln 2 / 2. A polynomial gives e^r, and 2^n is made by writing n into the exponent bits.
+//! Both split x into n ln 2 + r, with whole n and |r| <= ln 2 / 2. A polynomial gives e^r, and 2^n is made by writing n
+//! into the exponent bits.
 
 /// Splits x; returns r and 2^n.
 #[inline(always)]
 fn split(x: f32) -> (f32, f32) {
-    // Adding 1.5 * 2^23 leaves no bit for a fraction: the sum's low bits are x / ln 2 rounded to the nearest whole number.
+    // Adding 1.5 * 2^23 leaves no bit for a fraction: the sum's low bits are x / ln 2 rounded to the nearest whole
+    // number.
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts. The first has few bits, so that n * LN2_HIGH is exact.
     const LN2_HIGH: f32 = 355.0 / 512.0;
@@ -20,9 +22,9 @@ fn split(x: f32) -> (f32, f32) {
 
 /// e^x for x <= 0; the exponential function of the workbook's inference.
 ///
-/// e^r by its Taylor series to the seventh power, whose remainder (5e-9) is below half a unit in the last place. Relative error at most 1.5e-7 (tested
-/// over the whole range). Returns exactly 1 for 0, 0 below -87 (e^-87 is 1.6e-38, the end of the normal numbers), NaN for NaN. Positive arguments up to
-/// 88 work too; no caller needs them.
+/// e^r by its Taylor series to the seventh power, whose remainder (5e-9) is below half a unit in the last place.
+/// Relative error at most 1.5e-7 (tested over the whole range). Returns exactly 1 for 0, 0 below -87 (e^-87 is 1.6e-38,
+/// the end of the normal numbers), NaN for NaN. Positive arguments up to 88 work too; no caller needs them.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     const FLOOR: f32 = -87.0;
@@ -36,8 +38,8 @@ pub fn exp(x: f32) -> f32 {
 
 /// e^x for x of both signs, clamped to [-87, 88]; the exponential function of the workbook's training.
 ///
-/// e^r by a polynomial of degree 6, within 2 units in the last place. The committed checkpoint was trained with it: another polynomial trains another
-/// one. Source: Cephes `expf`, Moshier 1989.
+/// e^r by a polynomial of degree 6, within 2 units in the last place. The committed checkpoint was trained with it:
+/// another polynomial trains another one. Source: Cephes `expf`, Moshier 1989.
 #[inline(always)]
 pub fn exp_clamped(x: f32) -> f32 {
     let x = if x < 88.0 { x } else { 88.0 };

@@ -1,31 +1,13 @@
 //! Matrix product of two strided matrices, packed on the fly: what training calls.
 
+pub use crate::matrix::{MatMut, MatRef};
+
 use crate::aligned::Aligned;
 use crate::kernel::{self, Block, MOST_ROWS, Order, PANEL};
 use crate::pack;
 use crate::pool::Pool;
 use crate::simd::Isa;
 use std::cell::RefCell;
-
-/// A matrix over borrowed storage: element (i, j) is `data[i * row_stride + j * col_stride]`. Strides are in elements.
-#[derive(Clone, Copy, Debug)]
-pub struct Matrix<D> {
-    /// The storage; may be larger than the matrix.
-    pub data: D,
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of columns.
-    pub cols: usize,
-    /// Elements from one row to the next.
-    pub row_stride: usize,
-    /// Elements from one column to the next.
-    pub col_stride: usize,
-}
-
-/// A matrix that is read.
-pub type MatRef<'a> = Matrix<&'a [f32]>;
-/// A matrix that is written.
-pub type MatMut<'a> = Matrix<&'a mut [f32]>;
 
 /// What happens to the old content of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,67 +16,6 @@ pub enum Write {
     Overwrite,
     /// c = c + a b: the accumulator of each output starts from the old value instead of zero.
     Accumulate,
-}
-
-impl<D> Matrix<D> {
-    /// A dense row-major matrix `[rows, cols]`.
-    pub fn row_major(data: D, rows: usize, cols: usize) -> Matrix<D> {
-        Matrix {
-            data,
-            rows,
-            cols,
-            row_stride: cols,
-            col_stride: 1,
-        }
-    }
-
-    /// The transpose: swaps two pairs of numbers, moves no data.
-    pub fn t(self) -> Matrix<D> {
-        Matrix {
-            data: self.data,
-            rows: self.cols,
-            cols: self.rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
-        }
-    }
-}
-
-impl<D: AsRef<[f32]>> Matrix<D> {
-    /// Panics if the matrix reaches past its storage.
-    pub(crate) fn check_reach(&self, name: &str) {
-        let Matrix {
-            rows,
-            cols,
-            row_stride,
-            col_stride,
-            ..
-        } = *self;
-        if rows > 0 && cols > 0 {
-            let (last, len) = (
-                (rows - 1) * row_stride + (cols - 1) * col_stride,
-                self.data.as_ref().len(),
-            );
-            assert!(
-                last < len,
-                "{name} [{rows}, {cols}] with strides {row_stride} and {col_stride} reaches element {last} of {len}"
-            );
-        }
-    }
-}
-
-impl<'a> MatRef<'a> {
-    /// Rows `row .. row + rows` and columns `col .. col + cols`, in place. An empty matrix keeps its storage.
-    pub(crate) fn block(self, row: usize, rows: usize, col: usize, cols: usize) -> MatRef<'a> {
-        let begin = row * self.row_stride + col * self.col_stride;
-        let data = self.data.get(begin..).unwrap_or_default();
-        MatRef {
-            data,
-            rows,
-            cols,
-            ..self
-        }
-    }
 }
 
 /// Columns of b packed at a time: at most 2 MiB, each panel of it used for a whole block of rows.
@@ -109,9 +30,10 @@ thread_local! {
     static SCRATCH: RefCell<(Aligned<f32>, Aligned<f32>)> = RefCell::default();
 }
 
-/// c (+)= a b. Shapes: `a` `[m, k]`, `b` `[k, n]`, `c` `[m, n]`, any strides; element (i, j) of `c` must have a place of its own.
-/// Cost: m·n·k multiply-adds; each thread keeps its scratch (at most 1.2 MiB), so only its first large call allocates.
-/// Every output has the same bits whatever m, n, the threads and the instruction set (see [`crate::kernel`]).
+/// c (+)= a b. Shapes: `a` `[m, k]`, `b` `[k, n]`, `c` `[m, n]`, any strides; element (i, j) of `c` must have a place
+/// of its own. Cost: m·n·k multiply-adds; each thread keeps its scratch (at most 1.2 MiB), so only its first large call
+/// allocates. Every output has the same bits whatever m, n, the threads and the instruction set (see
+/// [`crate::kernel`]).
 ///
 /// # Panics
 /// If the shapes do not fit together or a matrix reaches past its storage.
@@ -221,8 +143,9 @@ fn in_parts(isa: Isa, pool: &Pool, a: MatRef, b: MatRef, out: Out, mode: Write) 
 fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
     SCRATCH.with_borrow_mut(|(a_scratch, b_scratch)| {
         let (m, n, k) = (a.rows, b.cols, a.cols);
-        // Steps of k per block. A tile of rows is read once per panel, so it should stay in the first-level cache: rows of consecutive k
-        // take 28 KiB for 512 steps; where rows are neighbours instead (a transposed matrix), each step needs a line or two.
+        // Steps of k per block. A tile of rows is read once per panel, so it should stay in the first-level cache: rows
+        // of consecutive k take 28 KiB for 512 steps; where rows are neighbours instead (a transposed matrix), each
+        // step needs a line or two.
         let by_columns = a.col_stride != 1 && a.row_stride == 1;
         let k_block = even_block(k, if by_columns { 256 } else { 512 });
         let m_block = even_block(m, M_BLOCK);
@@ -273,9 +196,9 @@ fn part(isa: Isa, a: MatRef, b: MatRef, out: Out, mode: Write) {
     });
 }
 
-/// The same rows where they can be read fast: usually where they lie (copying cost 4 % there). Rows that are a multiple of 1 KiB apart
-/// fall into few sets of the first-level cache and push each other out, and a matrix strided both ways wastes most of each line: these
-/// are copied, if they are used often enough (worth 5 %).
+/// The same rows where they can be read fast: usually where they lie (copying cost 4 % there). Rows that are a multiple
+/// of 1 KiB apart fall into few sets of the first-level cache and push each other out, and a matrix strided both ways
+/// wastes most of each line: these are copied, if they are used often enough (worth 5 %).
 fn near<'a>(a: MatRef<'a>, uses: usize, scratch: &'a mut Aligned<f32>) -> MatRef<'a> {
     let crowded = a.col_stride == 1 && a.row_stride > a.cols && a.row_stride.is_multiple_of(256) && uses >= 128;
     let scattered = a.col_stride != 1 && a.row_stride != 1;

@@ -1,7 +1,8 @@
-//! The innermost loops of every product in this workbook: a register tile of outputs, fed by one packed panel of weights.
+//! The innermost loops of every product in this workbook: a register tile of outputs, fed by one packed panel of
+//! weights.
 //!
-//! In plain words: keep a small rectangle of outputs in registers, walk once over k, and at each k multiply a few values of x
-//! (one per row, broadcast) with a few vectors of weights (consecutive outputs). The simple version is
+//! In plain words: keep a small rectangle of outputs in registers, walk once over k, and at each k multiply a few
+//! values of x (one per row, broadcast) with a few vectors of weights (consecutive outputs). The simple version is
 //!
 //! ```text
 //! for row in rows { for j in columns { out[row][j] = start[row][j];
@@ -10,20 +11,24 @@
 //!
 //! What the real code adds, and why the bits stay the same:
 //! 1. Outputs that lie next to each other share a register. Lanes do not mix, so each output still has its own sum.
-//! 2. Up to 14 rows and 2 vectors of outputs advance together, so that the 4 cycles which one multiply-add takes are filled with others
-//!    (8 are needed on a core with two units), and each loaded weight is used for many rows.
-//! 3. k is cut into blocks that fit the cache. A later block continues from the stored sums: storing an f32 and loading it again is exact.
-//! 4. Tails of rows use a smaller tile; tails of columns are computed with zero weights in a small buffer, and what exists is copied out.
+//! 2. Up to 14 rows and 2 vectors of outputs advance together, so that the 4 cycles which one multiply-add takes are
+//!    filled with others (8 are needed on a core with two units), and each loaded weight is used for many rows.
+//! 3. k is cut into blocks that fit the cache. A later block continues from the stored sums: storing an f32 and loading
+//!    it again is exact.
+//! 4. Tails of rows use a smaller tile; tails of columns are computed with zero weights in a small buffer, and what
+//!    exists is copied out.
 //!
-//! So an output is always `fma(x[k_len-1], w[k_len-1], … fma(x[1], w[1], fma(x[0], w[0], 0)))`: one accumulator, k ascending. It does
-//! not matter which rows stand beside it, how many threads share the work, or how wide the registers are.
+//! So an output is always `fma(x[k_len-1], w[k_len-1], … fma(x[1], w[1], fma(x[0], w[0], 0)))`: one accumulator, k
+//! ascending. It does not matter which rows stand beside it, how many threads share the work, or how wide the registers
+//! are.
 
 use crate::lanes::Lanes;
 use crate::simd::{Isa, Kernel};
 use half::bf16;
 
-/// Outputs whose weights are stored together: a panel is `[k][PANEL]`, one or two cache lines of f32 per step and vector.
-/// A panel is read from its first to its last byte, and one k block of it (24 KiB) stays in the first-level cache while the rows change.
+/// Outputs whose weights are stored together: a panel is `[k][PANEL]`, one or two cache lines of f32 per step and
+/// vector. A panel is read from its first to its last byte, and one k block of it (24 KiB) stays in the first-level
+/// cache while the rows change.
 pub(crate) const PANEL: usize = 32;
 
 /// One block of work: `rows` rows of x times neighbouring panels of weights, `k` steps.
@@ -47,18 +52,22 @@ pub(crate) struct Block<W> {
     /// Continue from the sums in `out` instead of from zero.
     pub resume: bool,
     pub order: Order,
-    /// What to prefetch: tile t asks at step k for the lines at `w + ahead + t * ahead_tile + k * ahead_step` (all in bytes).
+    /// What to prefetch: tile t asks at step k for the lines at `w + ahead + t * ahead_tile + k * ahead_step` (all in
+    /// bytes).
     pub ahead: usize,
     pub ahead_tile: usize,
     pub ahead_step: usize,
 }
 
-/// Which of the two loops over register tiles is the outer one. It decides what stays in the first-level cache; the sums are the same.
+/// Which of the two loops over register tiles is the outer one. It decides what stays in the first-level cache; the
+/// sums are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The panel stays, tiles of rows come by: for weights that come from memory and for rows that are expensive to read.
+    /// The panel stays, tiles of rows come by: for weights that come from memory and for rows that are expensive to
+    /// read.
     PanelsOutside,
-    /// The tile of rows stays, panels come by from the second-level cache: output rows are then written from left to right.
+    /// The tile of rows stays, panels come by from the second-level cache: output rows are then written from left to
+    /// right.
     RowsOutside,
 }
 
@@ -69,8 +78,8 @@ pub(crate) const MOST_ROWS: usize = 14;
 pub(crate) trait Weight: Copy {
     /// Where in a step's line of `PANEL` weights output `column` lies.
     fn place(column: usize) -> usize;
-    /// The first columns of the two vectors that [`Weight::load_pair`] loads from storage position `at`, where position 0 is the first
-    /// weight of panel 0 and position `PANEL` the first one of panel 1.
+    /// The first columns of the two vectors that [`Weight::load_pair`] loads from storage position `at`, where position
+    /// 0 is the first weight of panel 0 and position `PANEL` the first one of panel 1.
     fn columns<L: Lanes>(at: usize) -> [usize; 2];
     /// Loads two vectors of weights.
     ///
@@ -130,7 +139,8 @@ pub(crate) fn tile_rows(isa: Isa, rows: usize) -> usize {
 /// Executes a block with the given instruction set.
 ///
 /// # Safety
-/// The pointers of the block are valid for the elements named beside them, and nothing else writes to the output meanwhile.
+/// The pointers of the block are valid for the elements named beside them, and nothing else writes to the output
+/// meanwhile.
 ///
 /// # Panics
 /// If the machine does not have the instruction set.
@@ -169,8 +179,8 @@ unsafe fn panels_of<L: Lanes, W: Weight>(lanes: L, block: &Block<W>) {
     }
 }
 
-/// Where a register tile finds its numbers. Of arrays of two, the second belongs to the second pair of vectors, if there is one: it may
-/// lie in another panel, so there are two streams of weights.
+/// Where a register tile finds its numbers. Of arrays of two, the second belongs to the second pair of vectors, if
+/// there is one: it may lie in another panel, so there are two streams of weights.
 struct Place<W> {
     x: *const f32,
     w: [*const W; 2],
@@ -186,7 +196,8 @@ unsafe fn tile_of<L: Lanes, W: Weight>(lanes: L, block: &Block<W>, tile: usize, 
     let row = tile * block.tile_rows;
     let rows = block.tile_rows.min(block.rows - row);
     let ats = [at, at + 2 * L::N];
-    // SAFETY: the row and the first pair lie in the block; the pointers of a second pair are only computed where there is none.
+    // SAFETY: the row and the first pair lie in the block; the pointers of a second pair are only computed where there
+    // is none.
     let (x, out, w) = unsafe {
         let w = ats.map(|at| block.w.wrapping_add(at / PANEL * block.w_panel + at % PANEL));
         (block.x.add(row * block.x_row), block.out.add(row * block.out_row), w)
@@ -230,10 +241,11 @@ unsafe fn tile_of<L: Lanes, W: Weight>(lanes: L, block: &Block<W>, tile: usize, 
     }
 }
 
-/// Chooses the tile for a number of rows and of vectors: constants in the machine code, so that all sums live in registers.
+/// Chooses the tile for a number of rows and of vectors: constants in the machine code, so that all sums live in
+/// registers.
 ///
-/// Only the tiles that an instruction set can meet are compiled: each is a few kilobytes of machine code. The single vector is only there for whole
-/// tiles; elsewhere it computes a pair.
+/// Only the tiles that an instruction set can meet are compiled: each is a few kilobytes of machine code. The single
+/// vector is only there for whole tiles; elsewhere it computes a pair.
 ///
 /// # Safety
 /// As for [`register_tile`].

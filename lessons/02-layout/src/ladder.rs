@@ -1,7 +1,8 @@
 //! The ladder: one product, c = a b, in five ways. Equal arithmetic, unequal time.
 //!
-//! Shapes: `a` `[m, k]` (rows of activations), `b` `[k, n]` (weights), `c` `[m, n]`. Every rung does the same m·n·k fused multiply-adds, and adds the
-//! products of one output in the same order, k ascending: the results are equal bit for bit, and the naive one is the oracle.
+//! Shapes: `a` `[m, k]` (rows of activations), `b` `[k, n]` (weights), `c` `[m, n]`. Every rung does the same m·n·k
+//! fused multiply-adds, and adds the products of one output in the same order, k ascending: the results are equal bit
+//! for bit, and the naive one is the oracle.
 //!
 //! | rung | loops | what changes |
 //! |---|---|---|
@@ -13,6 +14,7 @@
 //!
 //! The last two are [`PackedMatrix`]; this file has the first three.
 
+use crate::dense::Dense;
 use crate::exercises;
 use crate::grid::Grid;
 use crate::packed::PackedMatrix;
@@ -116,7 +118,7 @@ pub fn blocked(a: &impl Grid, b: &impl Grid, c: &mut [f32]) {
 
 /// The weights of one product as each rung wants them, prepared once: what is timed is the product alone.
 pub struct Ladder<'a> {
-    b: crate::grid::Dense<'a>,
+    b: Dense<'a>,
     packed: PackedMatrix,
     one_thread: Pool,
     pool: &'a Pool,
@@ -132,7 +134,7 @@ impl<'a> Ladder<'a> {
             .map(|b| b.transpose(0, 1))
             .to_contiguous();
         Ladder {
-            b: crate::grid::Dense::new(b, k, n),
+            b: Dense::new(b, k, n),
             packed: PackedMatrix::from_f32(&transposed, n, k),
             one_thread: Pool::new(1),
             pool,
@@ -144,7 +146,7 @@ impl<'a> Ladder<'a> {
     /// # Panics
     /// If a slice has another length.
     pub fn run(&self, rung: Rung, a: &[f32], rows: usize, c: &mut [f32]) {
-        let grid = crate::grid::Dense::new(a, rows, self.b.rows());
+        let grid = Dense::new(a, rows, self.b.rows());
         match rung {
             Rung::Naive => naive(&grid, &self.b, c),
             Rung::Reordered => reordered(&grid, &self.b, c),

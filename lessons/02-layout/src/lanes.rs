@@ -1,14 +1,17 @@
 //! One name for the few vector instructions that the workbook's kernels need, so that each kernel is written once.
 //!
-//! Every implementation computes the same function: `fma` rounds once, in each lane by itself. Lanes never mix, except in [`Lanes::fold`], whose order of
-//! additions is stated. So the width changes how many outputs are computed together and never how one output is computed.
+//! Every implementation computes the same function: `fma` rounds once, in each lane by itself. Lanes never mix, except
+//! in [`Lanes::fold`], whose order of additions is stated. So the width changes how many outputs are computed together
+//! and never how one output is computed.
 //!
-//! A value of an implementing type is the proof that this machine has the instructions: only [`Isa::run`](crate::simd::Isa::run) makes one. What is left
-//! unsafe are the pointers. All methods are `inline(always)`, because their instructions are only allowed inside a function that enables the set.
+//! A value of an implementing type is the proof that this machine has the instructions: only
+//! [`Isa::run`](crate::simd::Isa::run) makes one. What is left unsafe are the pointers. All methods are
+//! `inline(always)`, because their instructions are only allowed inside a function that enables the set.
 
 use half::bf16;
 
-/// Lanes of every sum over one row, on any instruction set: one register of AVX-512, two of AVX2, four of NEON ([`crate::row`] says why).
+/// Lanes of every sum over one row, on any instruction set: one register of AVX-512, two of AVX2, four of NEON
+/// ([`crate::row`] says why).
 pub const LANES: usize = 16;
 
 /// The vector registers of an instruction set.
@@ -17,7 +20,8 @@ pub trait Lanes: Copy {
     type V: Copy;
     /// Numbers in a register; divides [`LANES`].
     const N: usize;
-    /// Rows of the largest register tile: the accumulators, one register per row and column vector, fill most of the register file.
+    /// Rows of the largest register tile: the accumulators, one register per row and column vector, fill most of the
+    /// register file.
     const ROWS: usize;
 
     /// `x` in all lanes.
@@ -28,10 +32,12 @@ pub trait Lanes: Copy {
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a * b + c`, rounded once.
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    /// Folds each of the first `N` registers to the sum of its lanes: the upper half is added to the lower half, until one number is left. Sum `i` comes
-    /// out in lane `i`. `N` registers are folded together, as one transposes a matrix: half of the registers are left after each step, and all are full.
+    /// Folds each of the first `N` registers to the sum of its lanes: the upper half is added to the lower half, until
+    /// one number is left. Sum `i` comes out in lane `i`. `N` registers are folded together, as one transposes a
+    /// matrix: half of the registers are left after each step, and all are full.
     fn fold(self, sums: &[Self::V; LANES]) -> Self::V;
-    /// Asks for the cache line at this address, which may lie anywhere: a request for memory that is not ours is dropped.
+    /// Asks for the cache line at this address, which may lie anywhere: a request for memory that is not ours is
+    /// dropped.
     fn prefetch(self, at: *const u8);
 
     /// Loads `N` numbers.
@@ -84,7 +90,8 @@ pub trait Lanes: Copy {
         }
     }
 
-    /// `a * b + c` in the first `count` lanes, 1 to `N`; the others keep `c`. (Zeros in `a` would not do: they turn a sum of -0 into +0.)
+    /// `a * b + c` in the first `count` lanes, 1 to `N`; the others keep `c`. (Zeros in `a` would not do: they turn a
+    /// sum of -0 into +0.)
     #[inline(always)]
     fn fma_first(self, count: usize, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
         let (mut kept, mut sums) = ([0.0; LANES], [0.0; LANES]);
@@ -184,7 +191,8 @@ mod x86 {
         }
     }
 
-    // SAFETY of all blocks: a value of this type exists only where the machine has the instructions; the pointers are the caller's.
+    // SAFETY of all blocks: a value of this type exists only where the machine has the instructions; the pointers are
+    // the caller's.
     #[allow(clippy::undocumented_unsafe_blocks)]
     impl Lanes for Avx512Lanes {
         type V = __m512;
@@ -226,8 +234,8 @@ mod x86 {
         ((1u32 << count) - 1) as __mmask16
     }
 
-    /// A register is four groups of four lanes. Each step adds one half of the lanes to the other for two registers at once: 15 additions for sixteen
-    /// sums instead of 64.
+    /// A register is four groups of four lanes. Each step adds one half of the lanes to the other for two registers at
+    /// once: 15 additions for sixteen sums instead of 64.
     #[target_feature(enable = "avx512f")]
     #[inline]
     fn fold_16(sums: &[__m512; LANES]) -> __m512 {
@@ -277,7 +285,8 @@ mod x86 {
         }
     }
 
-    // SAFETY of all blocks: a value of this type exists only where the machine has the instructions; the pointers are the caller's.
+    // SAFETY of all blocks: a value of this type exists only where the machine has the instructions; the pointers are
+    // the caller's.
     #[allow(clippy::undocumented_unsafe_blocks)]
     impl Lanes for Avx2Lanes {
         type V = __m256;
@@ -363,7 +372,8 @@ mod arm {
         }
     }
 
-    // SAFETY of all blocks: a value of this type exists only where the machine has the instructions; the pointers are the caller's.
+    // SAFETY of all blocks: a value of this type exists only where the machine has the instructions; the pointers are
+    // the caller's.
     #[allow(clippy::undocumented_unsafe_blocks, unused_unsafe)]
     impl Lanes for NeonLanes {
         type V = float32x4_t;

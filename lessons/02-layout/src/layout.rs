@@ -1,8 +1,9 @@
-//! Shape, strides, offset: which element of a flat storage stands at which index. A view is a layout over borrowed storage.
+//! Shape, strides, offset: which element of a flat storage stands at which index. A view is a layout over borrowed
+//! storage.
 //!
-//! Element (i, j, …) stands at `offset + i * strides[0] + j * strides[1] + …`. So transposing swaps two strides, a slice
-//! moves the offset, a broadcast axis has stride 0: a few small numbers change and no element moves. The cost comes later,
-//! when the elements are read.
+//! Element (i, j, …) stands at `offset + i * strides[0] + j * strides[1] + …`. So transposing swaps two strides, a
+//! slice moves the offset, a broadcast axis has stride 0: a few small numbers change and no element moves. The cost
+//! comes later, when the elements are read.
 
 use crate::exercises;
 use std::ops::Range;
@@ -167,8 +168,9 @@ impl Layout {
         exercises::is_contiguous(&self.shape, &self.strides)
     }
 
-    /// The same elements in the same order under another shape, if strides can express it; `None` if the elements must be copied
-    /// first. A permuted layout usually needs the copy; one that merely has gaps between rows may still split its axes.
+    /// The same elements in the same order under another shape, if strides can express it; `None` if the elements must
+    /// be copied first. A permuted layout usually needs the copy; one that merely has gaps between rows may still split
+    /// its axes.
     ///
     /// # Panics
     /// If the number of elements changes.
@@ -203,7 +205,8 @@ impl Layout {
         Some(reshaped)
     }
 
-    /// Axes that can be walked as one, merged: (elements, stride), outermost first. A contiguous layout has a single run of stride 1.
+    /// Axes that can be walked as one, merged: (elements, stride), outermost first. A contiguous layout has a single
+    /// run of stride 1.
     pub fn runs(&self) -> Vec<(usize, usize)> {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for (&length, &stride) in self.shape.iter().zip(&self.strides).filter(|(length, _)| **length != 1) {
@@ -222,7 +225,8 @@ impl Layout {
             .map_or(1, |&(elements, stride)| if stride == 1 { elements } else { 1 })
     }
 
-    /// The place of each element, in row-major order of the indices: the order in which everything here is read, printed and copied.
+    /// The place of each element, in row-major order of the indices: the order in which everything here is read,
+    /// printed and copied.
     pub fn places(&self) -> Places<'_> {
         let next = (!self.is_empty()).then_some(self.offset);
         Places {

@@ -1,9 +1,10 @@
 //! A model of a first-level cache, which counts the lines that a loop fetches.
 //!
 //! Memory moves in lines of 64 bytes. A loop that reads one f32 of each line pays for sixteen. The model has 64 sets of
-//! 12 lines (48 KiB, as on current cores; older ones have 8) and evicts the line of a set that was not used for the longest time. The
-//! address of a line determines its set, so addresses that are a multiple of 4 KiB apart compete for 12 places, even if the rest of the
-//! cache is empty. It has no prefetcher: a count says which lines must come, not when.
+//! 12 lines (48 KiB, as on current cores; older ones have 8) and evicts the line of a set that was not used for the
+//! longest time. The address of a line determines its set, so addresses that are a multiple of 4 KiB apart compete for
+//! 12 places, even if the rest of the cache is empty. It has no prefetcher: a count says which lines must come, not
+//! when.
 
 /// Bytes of a line.
 pub const LINE: usize = 64;

@@ -1,13 +1,13 @@
 //! Rearranging strided matrices into the order in which the kernel reads them.
 
-use crate::gemm::MatRef;
 use crate::kernel::PANEL;
+use crate::matrix::MatRef;
 
 /// Steps of k that are packed for all panels before the next ones: their rows stay within few pages and cache lines.
 const STEPS: usize = 32;
 
-/// Packs `b` `[k, n]` into panels: element (k, j) goes to `out[j / PANEL][k][j % PANEL]`; columns that do not exist become zeros.
-/// Cost: each element read and written once.
+/// Packs `b` `[k, n]` into panels: element (k, j) goes to `out[j / PANEL][k][j % PANEL]`; columns that do not exist
+/// become zeros. Cost: each element read and written once.
 pub(crate) fn panels(b: MatRef, out: &mut [f32]) {
     let k = b.rows;
     for begin in (0..k).step_by(STEPS) {
@@ -34,7 +34,8 @@ fn one_panel(b: MatRef, panel: &mut [f32]) {
             }
         }
     } else {
-        // Whole squares of 4 x 4 where k is the contiguous direction (a transposed row-major matrix), the rest one by one.
+        // Whole squares of 4 x 4 where k is the contiguous direction (a transposed row-major matrix), the rest one by
+        // one.
         let (squared_k, squared_cols) = if b.row_stride == 1 {
             (b.rows / 4 * 4, b.cols / 4 * 4)
         } else {
@@ -62,7 +63,8 @@ fn transpose_4x4(columns: [&[f32]; 4], lines: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::*;
-        // SAFETY: four numbers are readable in each column and writable in each line (checked above); SSE is part of every x86-64.
+        // SAFETY: four numbers are readable in each column and writable in each line (checked above); SSE is part of
+        // every x86-64.
         unsafe {
             let [a, b, c, d] = columns.map(|column| _mm_loadu_ps(column.as_ptr()));
             let (ab_low, ab_high) = (_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));

@@ -1,25 +1,27 @@
 //! Weights packed once, in the order in which the product reads them: what inference calls.
 //!
-//! Inference multiplies few rows (one per token) by the same large weights again and again. Each weight is then used only once
-//! or a few times per call, so memory bandwidth and the layout of the weights decide. The simple version:
+//! Inference multiplies few rows (one per token) by the same large weights again and again. Each weight is then used
+//! only once or a few times per call, so memory bandwidth and the layout of the weights decide. The simple version:
 //!
 //! ```text
 //! for row, j:  out[row][j] = sum over k, ascending, of x[row][k] * w[j][k]
 //! ```
 //!
 //! What the real code adds:
-//! 1. Panels of 32 outputs, stored `[k][32]`: one layout serves one row (32 neighbouring outputs per broadcast value, read from
-//!    first to last byte at the memory's speed) and many rows (the register tiles of [`crate::kernel`]).
-//! 2. Huge pages ([`crate::aligned`]) and a prefetch that runs [`AHEAD`] bytes before the reader: the processor's own prefetcher stops at
-//!    each 4 KiB. Measured with eight rows, one thread: 66 GFLOP/s without, 88 with (both slowed by
+//! 1. Panels of 32 outputs, stored `[k][32]`: one layout serves one row (32 neighbouring outputs per broadcast value,
+//!    read from first to last byte at the memory's speed) and many rows (the register tiles of [`crate::kernel`]).
+//! 2. Huge pages ([`crate::aligned`]) and a prefetch that runs [`AHEAD`] bytes before the reader: the processor's own
+//!    prefetcher stops at each 4 KiB. Measured with eight rows, one thread: 66 GFLOP/s without, 88 with (both slowed by
 //!    neighbours); with one row the prefetch is worth nothing.
-//! 3. More rows than one tile holds: k in blocks of [`K_BLOCK`], so that a panel's block is fetched from memory once and from a near cache
-//!    for the other tiles; and the rows' block is copied to dense memory, so that tiles are read in sequence too.
-//! 4. While the tiles of one panel are computed, the next panel's block is prefetched, a share per tile: memory and arithmetic overlap
-//!    (32 rows, one thread: 208 GFLOP/s instead of 145).
+//! 3. More rows than one tile holds: k in blocks of [`K_BLOCK`], so that a panel's block is fetched from memory once
+//!    and from a near cache for the other tiles; and the rows' block is copied to dense memory, so that tiles are read
+//!    in sequence too.
+//! 4. While the tiles of one panel are computed, the next panel's block is prefetched, a share per tile: memory and
+//!    arithmetic overlap (32 rows, one thread: 208 GFLOP/s instead of 145).
 //! 5. Threads divide the outputs, never k.
 //!
-//! The sum of one output runs over k in one order in all of these, so its bits do not depend on the number of rows or threads.
+//! The sum of one output runs over k in one order in all of these, so its bits do not depend on the number of rows or
+//! threads.
 
 use crate::aligned::Aligned;
 use crate::exercises;
@@ -31,8 +33,8 @@ use half::bf16;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Steps of k per block when there are several tiles of rows: 64 KiB of f32 weights. 192 steps (which fit the first-level cache)
-/// were 6 % slower: sums are stored and loaded again at each block's border.
+/// Steps of k per block when there are several tiles of rows: 64 KiB of f32 weights. 192 steps (which fit the
+/// first-level cache) were 6 % slower: sums are stored and loaded again at each block's border.
 const K_BLOCK: usize = 512;
 /// Rows per pass over the weights; their block of k (384 KiB) stays in the second-level cache.
 const M_BLOCK: usize = 192;
@@ -208,7 +210,8 @@ impl PackedMatrix {
             // SAFETY: x and out have `rows` rows, w has these panels, and we hold the only reference to out.
             return unsafe { task.multiply(0..rows, 0..panels) };
         }
-        // A few parts per thread even out a neighbour's disturbance; each must be long enough to repay its copy of the rows.
+        // A few parts per thread even out a neighbour's disturbance; each must be long enough to repay its copy of the
+        // rows.
         let threads = pool.num_threads();
         let panel_parts = panels.min(threads * (panels / threads / 16).clamp(1, 4));
         let row_parts = if panel_parts < threads {

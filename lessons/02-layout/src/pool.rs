@@ -1,8 +1,8 @@
 //! A persistent pool of threads. A call costs about a microsecond.
 //!
 //! A forward pass of a small model calls about two hundred matrix products per token, some of them 20 µs long. A thread
-//! that is created per product costs more than that; a thread that sleeps in the kernel needs 5 to 50 µs to wake. So the
-//! workers are created once, spin briefly after each job in the hope of the next one, and only then sleep.
+//! that is created per product costs more than that; a thread that sleeps in the kernel needs 5 to 50 µs to wake. So
+//! the workers are created once, spin briefly after each job in the hope of the next one, and only then sleep.
 //!
 //! The idea, without the details:
 //!
@@ -12,13 +12,14 @@
 //! ```
 //!
 //! What the real code adds, and why it is right:
-//! 1. One atomic word holds `generation << 32 | tasks not yet taken`. Taking a task is one compare-and-swap on it, so a late worker
-//!    can never take a task of a job that it has not seen: its generation no longer matches.
-//! 2. A taken task keeps `run` from returning, so the borrowed closure outlives every call of it although the workers are
-//!    not scoped threads.
-//! 3. A thread counts itself as a sleeper before it looks for work a last time, and `run` looks at the sleepers after it has published
-//!    (both sequentially consistent), so no wake-up is lost.
-//! 4. A task that panics does not take a worker with it: the panic is carried to the caller, after all tasks have ended.
+//! 1. One atomic word holds `generation << 32 | tasks not yet taken`. Taking a task is one compare-and-swap on it, so a
+//!    late worker can never take a task of a job that it has not seen: its generation no longer matches.
+//! 2. A taken task keeps `run` from returning, so the borrowed closure outlives every call of it although the workers
+//!    are not scoped threads.
+//! 3. A thread counts itself as a sleeper before it looks for work a last time, and `run` looks at the sleepers after
+//!    it has published (both sequentially consistent), so no wake-up is lost.
+//! 4. A task that panics does not take a worker with it: the panic is carried to the caller, after all tasks have
+//!    ended.
 //! 5. `run` inside a task runs in place, one task after the other: the outer job already uses all threads.
 
 use std::any::Any;
@@ -49,7 +50,8 @@ pub struct Pool {
     num_threads: usize,
 }
 
-/// One value alone in its cache lines (two: processors fetch them in pairs), so that spinning on it disturbs no other value.
+/// One value alone in its cache lines (two: processors fetch them in pairs), so that spinning on it disturbs no other
+/// value.
 #[repr(align(128))]
 struct Alone<T>(T);
 
@@ -77,14 +79,16 @@ struct Job {
     num_tasks: u32,
 }
 
-// SAFETY: `job` is written only by the holder of `turn` while the ticket shows no task left and none is pending, and read only after
-// a task was taken (acquire on the ticket, which was released after the write). All else in it is atomic or locked.
+// SAFETY: `job` is written only by the holder of `turn` while the ticket shows no task left and none is pending, and
+// read only after a task was taken (acquire on the ticket, which was released after the write). All else in it is
+// atomic or locked.
 unsafe impl Sync for Shared {}
 // SAFETY: the pointer in `job` is to a `Sync` closure, which may be called from any thread.
 unsafe impl Send for Shared {}
 
 impl Pool {
-    /// Makes a pool of `num_threads` threads, the caller of [`Pool::run`] being one of them: `num_threads - 1` workers are started.
+    /// Makes a pool of `num_threads` threads, the caller of [`Pool::run`] being one of them: `num_threads - 1` workers
+    /// are started.
     ///
     /// # Panics
     /// If `num_threads` is zero, or the operating system refuses a thread.
@@ -133,8 +137,9 @@ impl Pool {
         self.num_threads
     }
 
-    /// Calls `task(0)`, …, `task(num_tasks - 1)`, each once, on the threads of the pool and on the calling one; returns when all have
-    /// returned. Which thread gets which task is not determined, so a task's result must not depend on it.
+    /// Calls `task(0)`, …, `task(num_tasks - 1)`, each once, on the threads of the pool and on the calling one; returns
+    /// when all have returned. Which thread gets which task is not determined, so a task's result must not depend on
+    /// it.
     ///
     /// # Panics
     /// If a task panicked: with its message, after all other tasks have ended.
@@ -146,7 +151,8 @@ impl Pool {
         let turn = lock(&self.turn);
         let shared = &*self.shared;
         let num_tasks = u32::try_from(num_tasks).expect("fewer than 2^32 tasks");
-        // SAFETY: this only erases the lifetime. `run` does not return before `pending` is zero, and the closure is not called after that.
+        // SAFETY: this only erases the lifetime. `run` does not return before `pending` is zero, and the closure is not
+        // called after that.
         let task = unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const (dyn Fn(usize) + Sync)>(task) };
         // SAFETY: we hold `turn`, and the last job's tasks are all finished: no thread reads `job` now.
         unsafe { *shared.job.get() = Job { task, num_tasks } };
@@ -199,7 +205,8 @@ impl Shared {
             if left == 0 {
                 return None;
             }
-            // A job of the same generation and count comes back only after 2^32 jobs, so an equal word means the same job.
+            // A job of the same generation and count comes back only after 2^32 jobs, so an equal word means the same
+            // job.
             match self
                 .ticket
                 .0

@@ -1,8 +1,8 @@
 //! This machine's two limits: how many multiply-adds it can do and how many bytes it can read, per second.
 //!
-//! Every fraction that the workbook prints is of a limit measured here, in the same run. Both loops are as simple as a loop can
-//! be: sums that never leave the registers, and loads whose values are only added up. Other work on the machine can only make a round
-//! slower, so the best of several short rounds is taken.
+//! Every fraction that the workbook prints is of a limit measured here, in the same run. Both loops are as simple as a
+//! loop can be: sums that never leave the registers, and loads whose values are only added up. Other work on the
+//! machine can only make a round slower, so the best of several short rounds is taken.
 
 use crate::aligned::Aligned;
 use crate::lanes::{LANES, Lanes};
@@ -20,8 +20,8 @@ pub enum Pages {
     Usual,
 }
 
-/// Floating-point operations per second of all threads of the pool together, f32, fastest instruction set; a multiply-add counts
-/// as two. Takes about 0.1 s.
+/// Floating-point operations per second of all threads of the pool together, f32, fastest instruction set; a
+/// multiply-add counts as two. Takes about 0.1 s.
 pub fn peak_flops(pool: &Pool) -> f64 {
     peak_flops_with(Isa::detect(), pool)
 }
@@ -44,8 +44,9 @@ pub fn peak_flops_with(isa: Isa, pool: &Pool) -> f64 {
     work / best
 }
 
-/// Bytes per second that the threads of the pool read together from a buffer of `bytes`, each its own part, first to last.
-/// Small buffers are read often enough that they come from the cache that holds them. Takes about 0.2 s for 100 MB.
+/// Bytes per second that the threads of the pool read together from a buffer of `bytes`, each its own part, first to
+/// last. Small buffers are read often enough that they come from the cache that holds them. Takes about 0.2 s for 100
+/// MB.
 pub fn read_bandwidth(pool: &Pool, bytes: usize) -> f64 {
     read_bandwidth_with(pool, bytes, Pages::Huge)
 }
@@ -89,7 +90,8 @@ fn best_seconds(rounds: usize, mut work: impl FnMut()) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Independent sums of the peak loop: more than latency (4 cycles) times units (2, on some cores 4), fewer than registers.
+/// Independent sums of the peak loop: more than latency (4 cycles) times units (2, on some cores 4), fewer than
+/// registers.
 const SUMS: usize = if cfg!(target_arch = "aarch64") { 20 } else { 12 };
 
 /// The loop of the peak: sums that stay in registers.

@@ -1,11 +1,13 @@
 //! Sums over one row of floats, each in sixteen lanes.
 //!
-//! A sum of floats depends on its order. A loop that is to give the same bits on every machine must state its order, and a fast one must leave room
-//! for vector registers. So every sum runs in sixteen lanes, whatever the machine has: lane `l` takes the elements `l`, `l + 16`, `l + 32`, … in ascending
-//! order, each with a fused multiply-add, and at the end the lanes are folded in halves, 16 to 8 to 4 to 2 to 1.
+//! A sum of floats depends on its order. A loop that is to give the same bits on every machine must state its order,
+//! and a fast one must leave room for vector registers. So every sum runs in sixteen lanes, whatever the machine has:
+//! lane `l` takes the elements `l`, `l + 16`, `l + 32`, … in ascending order, each with a fused multiply-add, and at
+//! the end the lanes are folded in halves, 16 to 8 to 4 to 2 to 1.
 //!
-//! These are plain loops. They become fast inside [`Isa::compiled`](crate::simd::Isa::compiled) or a [`Kernel`](crate::simd::Kernel): Rust never reorders
-//! or contracts floating-point operations, so a compiler that finds vectors in them changes no bit.
+//! These are plain loops. They become fast inside [`Isa::compiled`](crate::simd::Isa::compiled) or a
+//! [`Kernel`](crate::simd::Kernel): Rust never reorders or contracts floating-point operations, so a compiler that
+//! finds vectors in them changes no bit.
 
 use crate::lanes::LANES;
 

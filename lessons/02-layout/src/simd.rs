@@ -1,7 +1,8 @@
 //! Which vector instructions this machine has, and how loops that are written once are compiled for each of them.
 //!
-//! A compiler may use an instruction only where it knows that the processor has it, and that is known at run time. So every kernel is compiled
-//! once for each instruction set, and [`Isa::run`] is the one place of the workbook that chooses between the copies.
+//! A compiler may use an instruction only where it knows that the processor has it, and that is known at run time. So
+//! every kernel is compiled once for each instruction set, and [`Isa::run`] is the one place of the workbook that
+//! chooses between the copies.
 
 use crate::lanes::{Lanes, ScalarLanes};
 
@@ -20,8 +21,9 @@ pub enum Isa {
 
 /// Loops that are compiled for every instruction set; `lanes` gives them the registers of the chosen one.
 ///
-/// `run` and all functions with vectors or loops that it calls must be `#[inline(always)]`: only code inside the function that [`Isa::run`] enters may
-/// use the instructions. Where one is not inlined, the result is the same and only slower.
+/// `run` and all functions with vectors or loops that it calls must be `#[inline(always)]`: only code inside the
+/// function that [`Isa::run`] enters may use the instructions. Where one is not inlined, the result is the same and
+/// only slower.
 pub trait Kernel {
     /// What the loops compute.
     type Output;
@@ -87,19 +89,21 @@ impl Isa {
     pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         assert!(self.is_available(), "this machine has no {}", self.name());
         match self {
-            // SAFETY of the three: the machine has the instruction set, as asserted.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: the machine has the instruction set, as asserted.
             Isa::Avx512 => unsafe { avx512(kernel) },
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
             Isa::Avx2 => unsafe { avx2(kernel) },
             #[cfg(target_arch = "aarch64")]
+            // SAFETY: as above.
             Isa::Neon => unsafe { neon(kernel) },
             _ => kernel.run(ScalarLanes),
         }
     }
 
-    /// Runs plain loops, which the compiler turns into vectors by itself where it can, as compiled for this instruction set.
-    /// The closure must be `#[inline(always)]` ([`Kernel`] says why).
+    /// Runs plain loops, which the compiler turns into vectors by itself where it can, as compiled for this instruction
+    /// set. The closure must be `#[inline(always)]` ([`Kernel`] says why).
     ///
     /// # Panics
     /// If this machine does not have it.
@@ -140,8 +144,8 @@ fn neon<K: Kernel>(kernel: K) -> K::Output {
 
 /// Runs plain loops as compiled for AVX2 with fused multiply-add, where the machine has them.
 ///
-/// Without this, `f32::mul_add` on x86-64 is a call into the C library, because the oldest such processors lack the instruction. Other
-/// processors always have it. The closure must be `#[inline(always)]`, see [`Kernel`].
+/// Without this, `f32::mul_add` on x86-64 is a call into the C library, because the oldest such processors lack the
+/// instruction. Other processors always have it. The closure must be `#[inline(always)]`, see [`Kernel`].
 #[inline]
 pub fn with_fma<R>(loops: impl FnOnce() -> R) -> R {
     let isa = if Isa::Avx2.is_available() {

@@ -1,7 +1,7 @@
 //! A layout over borrowed numbers.
 
-use crate::gemm::MatRef;
 use crate::layout::Layout;
+use crate::matrix::MatRef;
 use std::borrow::Cow;
 
 /// Borrowed numbers, seen through a layout.
@@ -120,7 +120,8 @@ impl<'a, T: Copy> View<'a, T> {
         heads
     }
 
-    /// The same elements in the same order under another shape: without a copy where strides can express it, otherwise with one.
+    /// The same elements in the same order under another shape: without a copy where strides can express it, otherwise
+    /// with one.
     ///
     /// # Panics
     /// If the number of elements changes.

@@ -1,6 +1,7 @@
 //! Walks over a large array that differ only in their steps.
 //!
-//! The sums are of integers: they may be added in any order, so the compiler may use vector instructions, and memory alone decides.
+//! The sums are of integers: they may be added in any order, so the compiler may use vector instructions, and memory
+//! alone decides.
 
 /// Adds up every `stride`-th number. Cost: one line of 64 bytes per number as soon as the stride is 16 or more.
 ///

@@ -1,4 +1,5 @@
-//! Allocations are counted for the whole process, so all that is said about them stands in one test, alone in its process.
+//! Allocations are counted for the whole process, so all that is said about them stands in one test, alone in its
+//! process.
 
 #[path = "suite/common.rs"]
 mod common;

@@ -24,8 +24,8 @@ mod ex_02_1_permuted_strides {
         check(&[2, 3], &[3, 1], &[0, 1], (&[2, 3], &[3, 1]));
     }
 
-    /// A transposed matrix still lies in memory as before: from one new row to the next is one number. Strides 2 and 1 would be those of
-    /// a copy.
+    /// A transposed matrix still lies in memory as before: from one new row to the next is one number. Strides 2 and 1
+    /// would be those of a copy.
     #[test]
     fn each_stride_moves_with_its_axis() {
         check(&[2, 3], &[3, 1], &[1, 0], (&[3, 2], &[1, 3]));
@@ -181,8 +181,8 @@ mod ex_02_3_blocked_loop {
         check((2, 2, 2), (8, 8), 100.0);
     }
 
-    /// A block holds only some of the steps of k, so it adds to the sums of the blocks above it. A loop that sets the sums to zero in each block,
-    /// or overwrites them, keeps the last block only.
+    /// A block holds only some of the steps of k, so it adds to the sums of the blocks above it. A loop that sets the
+    /// sums to zero in each block, or overwrites them, keeps the last block only.
     #[test]
     fn each_block_adds_to_the_sums_of_the_blocks_above() {
         check((2, 2, 2), (1, 2), 0.0);
@@ -199,8 +199,8 @@ mod ex_02_3_blocked_loop {
         check((5, 33, 70), (8, 16), 0.0);
     }
 
-    /// All products of this workbook add in one order, so that they agree to the bit. 1 + 1e8 - 1e8 is 0 in this order (the 1 is lost in the
-    /// large number) and 1 from the back.
+    /// All products of this workbook add in one order, so that they agree to the bit. 1 + 1e8 - 1e8 is 0 in this order
+    /// (the 1 is lost in the large number) and 1 from the back.
     #[test]
     fn each_output_adds_its_products_with_k_ascending() {
         let (c, ..) = product(&[1.0, 1e8, -1e8], &[1.0; 3], (1, 3, 1), (1, 1), vec![0.0; 1]);
@@ -329,8 +329,8 @@ mod ex_02_4_pack_a_panel {
         check(20, 3, 0, AS_STORED);
     }
 
-    /// order[p] says which output place p shows. A mirrored order is its own reverse, so it only tells whether the order is used; the
-    /// order of bf16, dealt from two halves, also tells in which direction.
+    /// order[p] says which output place p shows. A mirrored order is its own reverse, so it only tells whether the
+    /// order is used; the order of bf16, dealt from two halves, also tells in which direction.
     #[test]
     fn place_p_shows_output_order_p_and_not_the_reverse() {
         check(32, 2, 0, std::array::from_fn(|p| 31 - p));

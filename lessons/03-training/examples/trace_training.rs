@@ -1,5 +1,5 @@
-//! Records the trace of the book's interactive figure: three small texts whose vocabulary grows merge by merge, under two rules for ties. The figure's
-//! script writes its sentences.
+//! Records the trace of the book's interactive figure: three small texts whose vocabulary grows merge by merge, under
+//! two rules for ties. The figure's script writes its sentences.
 //!
 //! ```text
 //! cargo run -q -p lesson03 --example trace_training > target/training.json && mv target/training.json book/figures/training.json

@@ -40,7 +40,8 @@ pub fn ngram_nats(ngram: &Ngram, documents: &[EvalDocument], order: usize) -> f6
     nats / scored.max(1) as f64
 }
 
-/// Held-out nats per token of n-gram models, measured each time that the number of counted tokens has doubled, and at the end.
+/// Held-out nats per token of n-gram models, measured each time that the number of counted tokens has doubled, and at
+/// the end.
 pub fn curve(
     literature: &Literature,
     tokenizer: &Tokenizer,

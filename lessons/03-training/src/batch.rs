@@ -82,9 +82,9 @@ impl Batch {
 
 /// The first position that each position of a packed window sees: no document looks into the one before it.
 ///
-/// An end-of-text token begins the next document: it sees only itself, and predicts that document's first token. Whether
-/// the document's own tokens see it is left to chance (it stands at an even or an odd place), so that the model later
-/// takes a prompt with or without it:
+/// An end-of-text token begins the next document: it sees only itself, and predicts that document's first token.
+/// Whether the document's own tokens see it is left to chance (it stands at an even or an odd place), so that the model
+/// later takes a prompt with or without it:
 /// ```text
 /// tokens   a  b  c  <e> d  f  g  <e> h  i        <e> at 3 (odd): not seen; at 7 (odd): not seen
 /// starts   0  0  0  3   4  4  4  7   8  8        at an even place the document would start there

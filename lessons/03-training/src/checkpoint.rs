@@ -1,8 +1,8 @@
 //! Checkpoints of a run: all that is needed to go on with the same bits.
 //!
-//! One safetensors file, `state.safetensors`, holds weights and both moments in f32; its header's metadata hold the rest
-//! ([`Progress`]) as JSON. A new file is written beside the old one and takes its place by a rename, so a run that is
-//! killed at any moment leaves a whole checkpoint behind, and loses the steps since the last one at most.
+//! One safetensors file, `state.safetensors`, holds weights and both moments in f32; its header's metadata hold the
+//! rest ([`Progress`]) as JSON. A new file is written beside the old one and takes its place by a rename, so a run that
+//! is killed at any moment leaves a whole checkpoint behind, and loses the steps since the last one at most.
 
 use crate::trainer::Trainer;
 use autograd::optim::AdamWState;
@@ -42,7 +42,8 @@ pub enum CheckpointError {
 pub struct Progress {
     /// Number of steps done.
     pub step: u64,
-    /// Steps that the optimizer's moments have seen; more than `step` in a run that continued another. (Absent: as many.)
+    /// Steps that the optimizer's moments have seen; more than `step` in a run that continued another. (Absent: as
+    /// many.)
     #[serde(default)]
     pub optimizer_steps: Option<u64>,
     /// Number of tokens trained on.

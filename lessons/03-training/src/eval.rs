@@ -113,9 +113,9 @@ impl Subject {
 
     /// Whether greedy decoding gives the right answers.
     ///
-    /// One pass for each question is enough: greedy decoding writes the right answer exactly if, with the right answer before it, every
-    /// token of it and the end of the turn are the most likely ones. (An answer in other pieces counts as wrong, although its letters may
-    /// be right: this is the strict side.)
+    /// One pass for each question is enough: greedy decoding writes the right answer exactly if, with the right answer
+    /// before it, every token of it and the end of the turn are the most likely ones. (An answer in other pieces counts
+    /// as wrong, although its letters may be right: this is the strict side.)
     pub fn answer(&self, items: &[TaskItem]) -> TaskAccuracy {
         task_accuracy(items, |item| {
             let prompt = self.tokenizer.encode(&item.prompt);
@@ -150,8 +150,8 @@ impl Subject {
     }
 }
 
-/// A fingerprint of all that is measured: SHA-256 over all held-out tokens, questions, answers and prompts. Two programs that print the
-/// same one measure the same.
+/// A fingerprint of all that is measured: SHA-256 over all held-out tokens, questions, answers and prompts. Two
+/// programs that print the same one measure the same.
 pub fn fingerprint(set: &Evaluation) -> String {
     let mut hash = Sha256::new();
     for document in set.stories.iter().chain(&set.literature) {
@@ -169,7 +169,8 @@ pub fn fingerprint(set: &Evaluation) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Measures a folder on the test split. `size.prompts` is the number of greedy stories, the slow part; `watch` is given what is done next.
+/// Measures a folder on the test split. `size.prompts` is the number of greedy stories, the slow part; `watch` is given
+/// what is done next.
 ///
 /// # Errors
 /// When the corpus can not be read.

@@ -6,18 +6,22 @@
 //! books ────┘                                        └─ model ─ loss ─ backward ─ AdamW ─ checkpoint ─ folder
 //! ```
 //!
-//! **New.** The data layer ([`grammar`], [`corpus`], [`split`], [`tokenizer`]); the metrics and baselines ([`metrics`], [`windows`],
-//! [`ngram`], [`baselines`], [`eval`]); a small Llama on the tape ([`model`]), its operations fused ([`ops`], [`kernels`]) and composed
-//! ([`plain`]); a trainer whose checkpoints continue with the same bits ([`trainer`], [`checkpoint`], [`train`], [`record`]).
+//! **New.** The data layer ([`grammar`], [`corpus`], [`split`], [`tokenizer`]); the metrics and baselines ([`metrics`],
+//! [`windows`], [`ngram`], [`baselines`], [`eval`]); a small Llama on the tape ([`model`]), its operations fused
+//! ([`ops`], [`kernels`]) and composed ([`plain`]); a trainer whose checkpoints continue with the same bits
+//! ([`trainer`], [`checkpoint`], [`train`], [`record`]).
 //!
-//! **Imported.** Lesson 01's `Tensor`, `custom_op`, AdamW and clipping; lesson 02's `gemm`, vector instructions and pool.
+//! **Imported.** Lesson 01's `Tensor`, `custom_op`, AdamW and clipping; lesson 02's `gemm`, vector instructions and
+//! pool.
 //!
-//! **Cost.** A token of the default model (4.9 M parameters) takes 4.9 M multiply-adds forward and twice as many backward, plus
-//! 7 · head_dim · num_heads · num_layers for each position that it sees; the tape keeps about 90 KiB of it.
+//! **Cost.** A token of the default model (4.9 M parameters) takes 4.9 M multiply-adds forward and twice as many
+//! backward, plus 7 · head_dim · num_heads · num_layers for each position that it sees; the tape keeps about 90 KiB of
+//! it.
 //!
 //! **Not here.** Generation: [`sample`] is a short loop that lesson 05 takes apart. Folders of other makers: lesson 04.
 //!
-//! Read the groups below from top to bottom: text, model, run, measure; at the end the cost of the exercises ([`costs`]).
+//! Read the groups below from top to bottom: text, model, run, measure; at the end the cost of the exercises
+//! ([`costs`]).
 
 pub mod config;
 

@@ -1,4 +1,5 @@
-//! Lesson 03's program. Without a command it tells the lesson; `train` makes a model, `eval` measures one, `peers` races PyTorch.
+//! Lesson 03's program. Without a command it tells the lesson; `train` makes a model, `eval` measures one, `peers`
+//! races PyTorch.
 
 mod command;
 mod story;

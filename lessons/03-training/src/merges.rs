@@ -1,6 +1,7 @@
 //! A vocabulary while it grows, one merge at a time, slowly and in the open: what the story and the book's figure show.
 //!
-//! The [`tokenizer`](crate::tokenizer) is trained by a library in a fraction of a second; a test holds the two together.
+//! The [`tokenizer`](crate::tokenizer) is trained by a library in a fraction of a second; a test holds the two
+//! together.
 
 use std::collections::BTreeMap;
 

@@ -87,9 +87,9 @@ pub enum WeightsError {
 }
 
 impl Llama {
-    /// A model with random weights: normal with standard deviation 0.02, the matrices that write into the residual stream
-    /// smaller by √(2 num_layers) (Radford et al. 2019, section 2.3), norms 1. Every number depends on the seed and its
-    /// own place only.
+    /// A model with random weights: normal with standard deviation 0.02, the matrices that write into the residual
+    /// stream smaller by √(2 num_layers) (Radford et al. 2019, section 2.3), norms 1. Every number depends on the seed
+    /// and its own place only.
     pub fn new(config: LlamaConfig, seed: u64, pool: Arc<Pool>) -> Self {
         let deviation = 0.02;
         let residual = deviation / (2.0 * config.num_layers as f64).sqrt();

@@ -1,12 +1,12 @@
 //! The baselines: unigram, bigram and trigram models on the same tokens.
 //!
-//! An n-gram model predicts a token from the n - 1 before it, by counting. A language model that does not beat it has learned no more
-//! than which words stand side by side.
+//! An n-gram model predicts a token from the n - 1 before it, by counting. A language model that does not beat it has
+//! learned no more than which words stand side by side.
 //!
 //! Smoothing is Witten and Bell's, interpolated: a history `h` seen `c(h)` times with `t(h)` different tokens after it
-//! gives `p(w|h) = (c(hw) + t(h) p(w|h')) / (c(h) + t(h))`, where `h'` is `h` without its oldest token. The unigram falls
-//! back on the uniform `1 / vocab_size`, so no token has probability 0. Nothing is tuned. Source: Witten and Bell 1991, IEEE
-//! Transactions on Information Theory 37(4); comparison: Chen and Goodman 1999.
+//! gives `p(w|h) = (c(hw) + t(h) p(w|h')) / (c(h) + t(h))`, where `h'` is `h` without its oldest token. The unigram
+//! falls back on the uniform `1 / vocab_size`, so no token has probability 0. Nothing is tuned. Source: Witten and Bell
+//! 1991, IEEE Transactions on Information Theory 37(4); comparison: Chen and Goodman 1999.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -51,8 +51,8 @@ impl Ngram {
         }
     }
 
-    /// Counts one window of training text. Histories do not reach over its beginning. Cost: two hash look-ups for each order
-    /// and token.
+    /// Counts one window of training text. Histories do not reach over its beginning. Cost: two hash look-ups for each
+    /// order and token.
     ///
     /// Count each text once: the counts of a book that is read three times look three times as certain as they are.
     pub fn count(&mut self, tokens: &[TokenId]) {
@@ -118,8 +118,8 @@ fn append(key: u64, token: TokenId) -> u64 {
 
 type FastMap<V> = HashMap<u64, V, BuildHasherDefault<PackedHasher>>;
 
-/// A hash for keys that are one number already: a multiplication whose high half is folded into the low one. No attacker
-/// chooses keys that collide, so the keyed hash of the standard library (3 times slower here) is not needed.
+/// A hash for keys that are one number already: a multiplication whose high half is folded into the low one. No
+/// attacker chooses keys that collide, so the keyed hash of the standard library (3 times slower here) is not needed.
 #[derive(Default)]
 struct PackedHasher(u64);
 

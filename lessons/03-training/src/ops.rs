@@ -100,8 +100,8 @@ pub fn rms_norm(pool: &Arc<Pool>, x: &Tensor, weight: &Tensor, eps: f64) -> Tens
     })
 }
 
-/// `y = x wᵀ`. Shapes: `x` `[rows, n]`, `w` `[m, n]`, result `[rows, m]`. Three products of `rows · n · m` multiply-adds:
-/// one forward, two backward.
+/// `y = x wᵀ`. Shapes: `x` `[rows, n]`, `w` `[m, n]`, result `[rows, m]`. Three products of `rows · n · m`
+/// multiply-adds: one forward, two backward.
 pub fn linear(pool: &Arc<Pool>, x: &Tensor, w: &Tensor) -> Tensor {
     let mut y = zeros(&[x.shape()[0], w.shape()[0]]);
     linear_into(pool, x, w, &mut y, Write::Overwrite);
@@ -222,8 +222,8 @@ pub fn swiglu(pool: &Arc<Pool>, gate_up: &Tensor) -> Tensor {
     })
 }
 
-/// The mean cross entropy in nats of `softmax(x wᵀ)` against the targets: head and loss in one. Shapes: `x` `[rows, n]`,
-/// `w` `[vocab_size, n]`, `targets` `[rows]`, result `[]`.
+/// The mean cross entropy in nats of `softmax(x wᵀ)` against the targets: head and loss in one. Shapes: `x`
+/// `[rows, n]`, `w` `[vocab_size, n]`, `targets` `[rows]`, result `[]`.
 ///
 /// A few rows of logits are made, turned into their gradient where they stand and used up before the next ones are
 /// made, so the `rows · vocab_size` logits (32 MiB for 4096 rows) never exist together; the tape keeps two finished

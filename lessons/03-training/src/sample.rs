@@ -14,8 +14,8 @@ pub struct Sample {
     pub ended: bool,
 }
 
-/// Goes on after each prompt with the most likely tokens, until one of `ends`, `max_tokens` new ones, or the model's last
-/// position. Cost: each new token sends its whole text through the model.
+/// Goes on after each prompt with the most likely tokens, until one of `ends`, `max_tokens` new ones, or the model's
+/// last position. Cost: each new token sends its whole text through the model.
 pub fn greedy(model: &Llama, prompts: &[Vec<TokenId>], max_tokens: usize, ends: &[TokenId]) -> Vec<Sample> {
     let new = |_| Sample {
         tokens: Vec::new(),

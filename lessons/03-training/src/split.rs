@@ -1,7 +1,8 @@
 //! Which documents are trained on, and which are only measured.
 //!
 //! A hash of a document's *content* decides its side, never its position, its seed or a running random number
-//! ([`split_of`](crate::exercises::split_of)). So two documents with one content are always on one side, however often the corpus is made again.
+//! ([`split_of`](crate::exercises::split_of)). So two documents with one content are always on one side, however often
+//! the corpus is made again.
 
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! Text to ids and back: a byte-level BPE vocabulary of 2048 pieces, trained by the `tokenizers` crate.
 //!
-//! Byte pair encoding starts from the 256 bytes and merges, again and again, the pair of neighbours that is most frequent
-//! in the training text (Sennrich, Haddow and Birch 2016, arXiv:1508.07909; on bytes, Radford et al. 2019). One merge
-//! is an exercise: [`merge_pair`](crate::exercises::merge_pair).
+//! Byte pair encoding starts from the 256 bytes and merges, again and again, the pair of neighbours that is most
+//! frequent in the training text (Sennrich, Haddow and Birch 2016, arXiv:1508.07909; on bytes, Radford et al. 2019).
+//! One merge is an exercise: [`merge_pair`](crate::exercises::merge_pair).
 //!
 //! Choices of ours, and why:
 //! 1. Trained on the *mix* of stories and literature: the stories alone have so few words that merges run out.

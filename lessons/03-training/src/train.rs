@@ -40,9 +40,9 @@ pub struct RunOptions {
     pub eval_every: u64,
     /// Go on from the last checkpoint in `out`.
     pub resume: bool,
-    /// Start from a trained folder instead of random weights: a new warm-up, and the corpus from where that run left it.
-    /// With its last checkpoint in the folder, weights in f32 and moments go on; without, weights start from bf16 and
-    /// moments from zero.
+    /// Start from a trained folder instead of random weights: a new warm-up, and the corpus from where that run left
+    /// it. With its last checkpoint in the folder, weights in f32 and moments go on; without, weights start from bf16
+    /// and moments from zero.
     pub continue_from: Option<PathBuf>,
     /// A vocabulary to use instead of training one.
     pub tokenizer: Option<PathBuf>,
@@ -216,8 +216,8 @@ fn find_tokenizer(options: &RunOptions, grammar: &Grammar, literature: &Literatu
     }
 }
 
-/// Mean cross entropy of documents, each token scored once, in windows that do not overlap; the first token of a document
-/// is context only. Stops after `max_tokens`, so that it is quick enough to be done during training.
+/// Mean cross entropy of documents, each token scored once, in windows that do not overlap; the first token of a
+/// document is context only. Stops after `max_tokens`, so that it is quick enough to be done during training.
 pub fn nats_per_token(model: &Llama, documents: &[EvalDocument], max_tokens: usize) -> f64 {
     let seq_len = model.config.max_seq_len;
     let vocab_size = model.config.vocab_size;

@@ -1,7 +1,7 @@
 //! Loops over rows of floats, compiled for the widest vectors of the machine.
 //!
-//! The sums and the exponential function are lesson 02's ([`layout::row`], [`layout::exp`]); here each is one call, with the instruction set
-//! chosen when it is called.
+//! The sums and the exponential function are lesson 02's ([`layout::row`], [`layout::exp`]); here each is one call,
+//! with the instruction set chosen when it is called.
 
 use layout::exp::exp_clamped;
 use layout::row;

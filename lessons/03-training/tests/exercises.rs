@@ -1,4 +1,5 @@
-//! The functions of the exercises, each by itself, smallest case first; the predictions, recomputed; and at the end the whole.
+//! The functions of the exercises, each by itself, smallest case first; the predictions, recomputed; and at the end the
+//! whole.
 //!
 //! Each group uses its own function and nothing that another exercise writes.
 
@@ -40,8 +41,8 @@ fn right_option(id: &str) -> String {
 
 /// 03.1: join a pair of neighbours wherever it stands.
 ///
-/// `merge_pair(tokens, pair, merged)` gives the tokens in which each occurrence of `pair` is one token, `merged`. In these tests
-/// tokens are letters, and the joined token is called Z.
+/// `merge_pair(tokens, pair, merged)` gives the tokens in which each occurrence of `pair` is one token, `merged`. In
+/// these tests tokens are letters, and the joined token is called Z.
 mod ex_03_1_merge_pair {
     use super::{letters, spelled};
     use training::TokenId;
@@ -139,8 +140,8 @@ mod ex_03_1_merge_pair {
 
 /// 03.2: a row of logits becomes the gradient of its cross entropy.
 ///
-/// `cross_entropy_backward(logits, target, weight)` overwrites the row by `weight · (softmax(logits) - one_hot(target))` and
-/// returns `-ln softmax(logits)[target]`, in nats.
+/// `cross_entropy_backward(logits, target, weight)` overwrites the row by
+/// `weight · (softmax(logits) - one_hot(target))` and returns `-ln softmax(logits)[target]`, in nats.
 mod ex_03_2_cross_entropy_backward {
     use training::TokenId;
     use training::exercises::cross_entropy_backward;
@@ -291,8 +292,8 @@ mod ex_03_2_cross_entropy_backward {
         }
     }
 
-    /// The row is the only memory: a batch has thousands of rows of 2048. Other tests allocate meanwhile, so the least of many
-    /// tries counts.
+    /// The row is the only memory: a batch has thousands of rows of 2048. Other tests allocate meanwhile, so the least
+    /// of many tries counts.
     #[test]
     fn nothing_is_allocated() {
         let logits: Vec<f32> = (0..2048).map(|i| (i % 7) as f32).collect();
@@ -312,8 +313,8 @@ mod ex_03_2_cross_entropy_backward {
 
 /// 03.3: which documents are trained on.
 ///
-/// `split_of(content)` reads the first eight bytes of the content's SHA-256 as a little-endian number and divides it by 20:
-/// remainder 0 tests, 1 validates, the others train.
+/// `split_of(content)` reads the first eight bytes of the content's SHA-256 as a little-endian number and divides it by
+/// 20: remainder 0 tests, 1 validates, the others train.
 mod ex_03_3_split_of {
     use sha2::{Digest, Sha256};
     use training::exercises::split_of;
@@ -417,8 +418,8 @@ mod ex_03_3_split_of {
 
 /// 03.4: cut a long text into windows and score each token once.
 ///
-/// `scoring_windows(num_tokens, window, stride)` gives, for each call of the model, the positions that it reads (`inputs`) and
-/// those whose prediction counts (`scored`). Position p reads token p and predicts token p + 1.
+/// `scoring_windows(num_tokens, window, stride)` gives, for each call of the model, the positions that it reads
+/// (`inputs`) and those whose prediction counts (`scored`). Position p reads token p and predicts token p + 1.
 mod ex_03_4_scoring_windows {
     use std::ops::Range;
     use training::exercises::scoring_windows;
@@ -559,7 +560,8 @@ mod ex_03_4_scoring_windows {
 
 /// 03.5: mend the labels.
 ///
-/// `inputs_and_targets(window)` splits a window of `seq_len + 1` tokens into what the model reads and what it must predict.
+/// `inputs_and_targets(window)` splits a window of `seq_len + 1` tokens into what the model reads and what it must
+/// predict.
 mod ex_03_5_inputs_and_targets {
     use super::ids;
     use training::TokenId;
@@ -636,8 +638,8 @@ mod ex_03_6_floor {
     use training::TokenId;
     use training::metrics::perplexity::surprise;
 
-    /// The story `. n . n . n . n . n` with n = 1 or 2, read by a model that knows the rule: a name is even odds at first, and
-    /// certain (but for e^-60) once it was said.
+    /// The story `. n . n . n . n . n` with n = 1 or 2, read by a model that knows the rule: a name is even odds at
+    /// first, and certain (but for e^-60) once it was said.
     #[test]
     fn the_answer_is_the_mean_surprise_of_a_perfect_model() {
         let story: Vec<u32> = (0..10).map(|at| if at % 2 == 0 { 0 } else { 2 }).collect();
@@ -754,8 +756,8 @@ mod ex_03_8_most_frequent_pair {
         }
     }
 
-    /// Among equals the smaller pair wins, by its first token and then by its second. So a vocabulary trained twice is one
-    /// vocabulary, whatever order a hash map keeps its entries in.
+    /// Among equals the smaller pair wins, by its first token and then by its second. So a vocabulary trained twice is
+    /// one vocabulary, whatever order a hash map keeps its entries in.
     #[test]
     fn among_equals_the_smaller_pair_wins() {
         check(&[("ba", 1), ("ab", 1)], Some("ab"));
@@ -804,8 +806,8 @@ mod whole {
         }
     }
 
-    /// A model of one small layer learns that after k comes k + 1, from loss ln 16 to nearly nothing. With labels that are not
-    /// shifted, or a gradient of the wrong sign, it does not.
+    /// A model of one small layer learns that after k comes k + 1, from loss ln 16 to nearly nothing. With labels that
+    /// are not shifted, or a gradient of the wrong sign, it does not.
     #[test]
     fn a_small_model_learns_to_count() {
         let config = LlamaConfig {

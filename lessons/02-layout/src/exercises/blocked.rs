@@ -2,15 +2,19 @@
 
 use crate::grid::Grid;
 
-/// c = a b, in blocks of b that stay in the first-level cache. Shapes: `a` `[m, k]`, `b` `[k, n]`, `c` `[m, n]` row-major, overwritten.
+/// c = a b, in blocks of b that stay in the first-level cache. Shapes: `a` `[m, k]`, `b` `[k, n]`, `c` `[m, n]`
+/// row-major, overwritten.
 ///
-/// The reordered loop (i, k, j) reads all of b once for each row of a. Here b is cut into blocks of `k_block` x `j_block`, and each
-/// block is used for all rows before the next one is touched. A block of 8 x 1024 f32 is 32 KiB; wide blocks keep the innermost loop long.
+/// The reordered loop (i, k, j) reads all of b once for each row of a. Here b is cut into blocks of `k_block` x
+/// `j_block`, and each block is used for all rows before the next one is touched. A block of 8 x 1024 f32 is 32 KiB;
+/// wide blocks keep the innermost loop long.
 ///
-/// The blocks of the same columns come from top to bottom, so that each output still adds its products with k ascending.
+/// The blocks of the same columns come from top to bottom, so that each output still adds its products with k
+/// ascending.
 ///
-/// Cost: m·n·k multiply-adds; each element of b comes from a farther cache once instead of m times, and each row of c k/`k_block` times.
-/// Source: Lam, Rothberg and Wolf, The cache performance and optimizations of blocked algorithms, ASPLOS 1991.
+/// Cost: m·n·k multiply-adds; each element of b comes from a farther cache once instead of m times, and each row of c
+/// k/`k_block` times. Source: Lam, Rothberg and Wolf, The cache performance and optimizations of blocked algorithms,
+/// ASPLOS 1991.
 ///
 /// # Panics
 /// If the shapes do not fit together or a block is empty.

@@ -1,10 +1,11 @@
 //! Exercise 02.4: packing a panel of weights.
 
-/// Copies 32 rows of a row-major weight matrix `[out_features, in_features]` into a panel `[in_features][32]`: the order in which the
-/// product reads them, one line of 32 outputs for each step of k.
+/// Copies 32 rows of a row-major weight matrix `[out_features, in_features]` into a panel `[in_features][32]`: the
+/// order in which the product reads them, one line of 32 outputs for each step of k.
 ///
-/// The panel begins with output `first`; place p of a line belongs to output `first + order[p]` (f32 panels use 0, 1, 2, …; bf16
-/// panels another order, see `Weight::place`). Outputs that do not exist, behind the last one, become `zero`.
+/// The panel begins with output `first`; place p of a line belongs to output `first + order[p]` (f32 panels use 0, 1,
+/// 2, …; bf16 panels another order, see `Weight::place`). Outputs that do not exist, behind the last one, become
+/// `zero`.
 ///
 /// ```
 /// let weights = [1.0, 2.0, 3.0, /* second output */ 4.0, 5.0, 6.0];

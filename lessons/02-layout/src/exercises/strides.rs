@@ -1,7 +1,7 @@
 //! Exercises 02.1 and 02.2: what a permutation does to a layout, and when a layout is contiguous.
 
-/// Reorders the axes of a layout: axis `i` of the result is axis `order[i]` of the input. Returns the new shape and the new strides.
-/// No element moves, so the cost does not depend on the size of the tensor.
+/// Reorders the axes of a layout: axis `i` of the result is axis `order[i]` of the input. Returns the new shape and the
+/// new strides. No element moves, so the cost does not depend on the size of the tensor.
 ///
 /// ```
 /// // A row-major [2, 3] matrix, transposed: one step along the new first axis is one element.
@@ -29,8 +29,9 @@ pub fn permute(shape: &[usize], strides: &[usize], order: &[usize]) -> (Vec<usiz
     // ANCHOR_END: ex_02_1
 }
 
-/// Whether walking the elements in row-major order visits neighbouring places of the storage, one after the other, without a gap.
-/// An axis of length 1 is never stepped along, so its stride does not matter; a tensor without elements is contiguous.
+/// Whether walking the elements in row-major order visits neighbouring places of the storage, one after the other,
+/// without a gap. An axis of length 1 is never stepped along, so its stride does not matter; a tensor without elements
+/// is contiguous.
 ///
 /// ```
 /// assert!(layout::exercises::is_contiguous(&[2, 3], &[3, 1]));

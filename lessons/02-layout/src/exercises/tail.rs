@@ -1,9 +1,10 @@
 //! Exercise 02.5: mend the tail.
 
-/// Adds `factor * x` to `sums`, element by element, with a fused multiply-add. Both slices have the same length, whatever it is.
+/// Adds `factor * x` to `sums`, element by element, with a fused multiply-add. Both slices have the same length,
+/// whatever it is.
 ///
-/// The body goes in steps of 16 numbers, a length that the compiler knows and turns into vector instructions. What is left at the end,
-/// 0 to 15 numbers, is the tail.
+/// The body goes in steps of 16 numbers, a length that the compiler knows and turns into vector instructions. What is
+/// left at the end, 0 to 15 numbers, is the tail.
 ///
 /// # Panics
 /// If the lengths differ.

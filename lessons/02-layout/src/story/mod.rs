@@ -20,7 +20,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// `n` numbers between -1 and 1, the same for the same seed and salt. Zeros would flatter: some machines skip work on them.
+    /// `n` numbers between -1 and 1, the same for the same seed and salt. Zeros would flatter: some machines skip work
+    /// on them.
     fn random(&self, n: usize, salt: u64) -> Vec<f32> {
         let mut state = self.seed ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut next = || {

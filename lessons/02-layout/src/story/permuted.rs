@@ -4,8 +4,9 @@ use super::{Bench, product, same_bits};
 use lab::chart::Chart;
 use lab::race::Race;
 use lab::story::{Claim, Story, Verdict};
+use layout::dense::Dense;
 use layout::gemm::{MatMut, MatRef, Write, gemm};
-use layout::grid::{Counted, Dense, Grid};
+use layout::grid::{Counted, Grid};
 use layout::ladder::{self, Rung};
 use layout::layout::Layout;
 use layout::lines::Cache;
@@ -85,7 +86,8 @@ fn loops(rung: Rung, x: &impl Grid, w: &impl Grid, y: &mut [f32]) {
     }
 }
 
-/// Reads the factors in the order of the packed product: w once, panel by panel, and a tile of 14 rows of x for each panel.
+/// Reads the factors in the order of the packed product: w once, panel by panel, and a tile of 14 rows of x for each
+/// panel.
 fn packed_reads(x: &impl Grid, w: &impl Grid) {
     for panel in (0..w.cols()).step_by(32) {
         for k in (0..w.rows()).step_by(4) {
@@ -107,7 +109,8 @@ fn packed_reads(x: &impl Grid, w: &impl Grid) {
     }
 }
 
-/// Lines that a first-level cache fetches per thousand multiply-adds: the first rows of the first of the batch, counted.
+/// Lines that a first-level cache fetches per thousand multiply-adds: the first rows of the first of the batch,
+/// counted.
 fn lines_per_thousand(rung: Rung, x: &View<f32>, w: &View<f32>) -> f64 {
     const ROWS: usize = 32;
     let cache = RefCell::new(Cache::default());

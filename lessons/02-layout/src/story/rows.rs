@@ -35,8 +35,8 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         .unit("ms")
         .rounds(7);
     for (name, copies) in &copies {
-        // One count for all numbers of rows: entries run one after the other, and with a count of its own each would find the copy
-        // that the entry before it has just read, half of it still in the cache.
+        // One count for all numbers of rows: entries run one after the other, and with a count of its own each would
+        // find the copy that the entry before it has just read, half of it still in the cache.
         let turn = Rc::new(Cell::new(0));
         for rows in ROWS {
             let x = bench.random(rows * IN, 10);

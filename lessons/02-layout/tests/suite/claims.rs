@@ -1,5 +1,5 @@
-//! The lesson's claims as counts: multiply-adds, cache lines and bytes. Nothing here looks at a clock. Allocations are counted for a whole
-//! process and have a program of their own (`allocations.rs`).
+//! The lesson's claims as counts: multiply-adds, cache lines and bytes. Nothing here looks at a clock. Allocations are
+//! counted for a whole process and have a program of their own (`allocations.rs`).
 
 use crate::common::{INNER, OUT, STEPS, converting, numbers};
 use half::bf16;
@@ -34,7 +34,8 @@ fn lines(product: fn(&Counted, &Counted, &mut [f32]), x: MatRef, w: MatRef) -> u
     cache.into_inner().lines_fetched()
 }
 
-/// T1, one outcome: reading the weights downwards fetches a line for each multiply-add, reading them along their rows one for sixteen.
+/// T1, one outcome: reading the weights downwards fetches a line for each multiply-add, reading them along their rows
+/// one for sixteen.
 #[test]
 fn naive_fetches_a_line_per_multiply_add_and_reordered_a_sixteenth() {
     let (m, k, n) = (4, 256, 1024);
@@ -47,7 +48,8 @@ fn naive_fetches_a_line_per_multiply_add_and_reordered_a_sixteenth() {
     assert!(reordered < work / 15, "{reordered} lines for {work} multiply-adds");
 }
 
-/// T1, the other outcome: seen through a transposed view, the naive loop finds its weights side by side and the reordered one does not.
+/// T1, the other outcome: seen through a transposed view, the naive loop finds its weights side by side and the
+/// reordered one does not.
 #[test]
 fn a_transposed_view_helps_the_naive_loop_and_hurts_the_reordered_one() {
     let (m, k, n) = (4, 256, 1024);
@@ -100,7 +102,8 @@ fn a_step_of_64_bytes_fetches_a_line_for_each_number() {
     }
 }
 
-/// T2, runs: 32 numbers are two whole lines, with or without a gap behind them. What differs is how often the next line is unexpected.
+/// T2, runs: 32 numbers are two whole lines, with or without a gap behind them. What differs is how often the next line
+/// is unexpected.
 #[test]
 fn runs_of_whole_lines_fetch_equal_lines_but_not_equal_runs() {
     let walk = |step: usize| {
@@ -144,7 +147,8 @@ fn a_product_reads_its_weights_once_for_all_rows() {
     }
 }
 
-/// What the blocked loop's exercise is compared by: each line of the weights once, each number of x once for a block of columns.
+/// What the blocked loop's exercise is compared by: each line of the weights once, each number of x once for a block of
+/// columns.
 #[test]
 fn the_cost_of_the_blocked_loop_is_counted() {
     let tasks = layout::costs::tasks();

@@ -1,4 +1,5 @@
-//! What several tests share: numbers, and the conversion that two programs count (bytes in `claims.rs`, allocations in `allocations.rs`).
+//! What several tests share: numbers, and the conversion that two programs count (bytes in `claims.rs`, allocations in
+//! `allocations.rs`).
 
 use half::bf16;
 use lab::ledger::{Ledger, measure};
@@ -17,8 +18,8 @@ pub fn numbers(n: usize) -> Vec<f32> {
     (0..n).map(|i| (i * 37 % 101) as f32 / 50.0 - 1.0).collect()
 }
 
-/// The ledger of [`STEPS`] steps, three rows each, for every way to convert, in the order asked for. The first step, which makes scratch that
-/// stays, is not counted.
+/// The ledger of [`STEPS`] steps, three rows each, for every way to convert, in the order asked for. The first step,
+/// which makes scratch that stays, is not counted.
 pub fn converting<const N: usize>(ways: [Conversion; N]) -> [Ledger; N] {
     const ROWS: usize = 3;
     let stored: Vec<bf16> = numbers(OUT * INNER).into_iter().map(bf16::from_f32).collect();

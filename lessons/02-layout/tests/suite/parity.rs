@@ -1,4 +1,5 @@
-//! Every fast product gives the bits of the naive one: over shapes, row counts, threads, instruction sets and weight types.
+//! Every fast product gives the bits of the naive one: over shapes, row counts, threads, instruction sets and weight
+//! types.
 
 use half::bf16;
 use layout::gemm::{MatMut, MatRef, Write, gemm_with};

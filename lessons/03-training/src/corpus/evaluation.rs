@@ -15,11 +15,13 @@ pub const EVAL_SEED: u64 = 2026;
 /// One document to be scored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvalDocument {
-    /// `<|endoftext|>`, the text, `<|endoftext|>`. The first token is context and never scored; all others are scored once.
+    /// `<|endoftext|>`, the text, `<|endoftext|>`. The first token is context and never scored; all others are scored
+    /// once.
     pub tokens: Vec<TokenId>,
     /// Bytes of the text, for bits per byte.
     pub bytes: usize,
-    /// The entropy bound: what the grammar's own probabilities give the text. `None` for literature, where it is unknown.
+    /// The entropy bound: what the grammar's own probabilities give the text. `None` for literature, where it is
+    /// unknown.
     pub nats: Option<f64>,
 }
 

@@ -1,8 +1,8 @@
 //! The public-domain books in `data/corpus`, as documents.
 //!
-//! A document is a chapter. Its split follows from a hash of its text, so a chapter that two files share stays on one side.
-//! Books also repeat themselves (letters quoted twice, refrains): a training chapter loses every long paragraph that also
-//! stands in a held-out chapter.
+//! A document is a chapter. Its split follows from a hash of its text, so a chapter that two files share stays on one
+//! side. Books also repeat themselves (letters quoted twice, refrains): a training chapter loses every long paragraph
+//! that also stands in a held-out chapter.
 
 use std::collections::HashSet;
 use std::io::Read;

@@ -6,8 +6,8 @@
 //! data/corpus┘                   └── evaluation: fixed, whole documents, in their order             `evaluation`
 //! ```
 //!
-//! The two sides need opposite orders (claim D1). Training needs shuffled samples: otherwise the model knows only what it read last.
-//! Evaluation needs the order kept: otherwise answers stand beside the wrong questions.
+//! The two sides need opposite orders (claim D1). Training needs shuffled samples: otherwise the model knows only what
+//! it read last. Evaluation needs the order kept: otherwise answers stand beside the wrong questions.
 
 pub mod epoch;
 pub mod evaluation;

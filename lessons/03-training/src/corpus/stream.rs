@@ -1,8 +1,10 @@
 //! Training windows without end, from both kinds of text, each window a pure function of its number.
 //!
-//! The simple version keeps a random generator, a half-read document and a buffer, and a run that is resumed must restore
-//! all three to the bit. Here window `n` is computed from `n` alone, so the whole state of the stream is one number:
-//! 1. By the story share, `n` determines whether the window holds stories or literature, and its number among the windows of that kind.
+//! The simple version keeps a random generator, a half-read document and a buffer, and a run that is resumed must
+//! restore all three to the bit. Here window `n` is computed from `n` alone, so the whole state of the stream is one
+//! number:
+//! 1. By the story share, `n` determines whether the window holds stories or literature, and its number among the
+//!    windows of that kind.
 //! 2. A story window is filled with fresh documents, whose indices follow from its number; the last one is cut off.
 //!    The grammar never runs out, so the rest of that document is not missed.
 //!    A share of the first ones holds recitals instead ([`recital`]).
@@ -26,8 +28,8 @@ use crate::tokenizer::{END_OF_TEXT_ID, Tokenizer};
 pub enum Order {
     /// Stories and literature mixed, literature windows shuffled: what training wants.
     Shuffled,
-    /// First all the stories of a run of this many windows, then the books from the first page on: what a file order would
-    /// give. For experiments on claim D1.
+    /// First all the stories of a run of this many windows, then the books from the first page on: what a file order
+    /// would give. For experiments on claim D1.
     InOrder {
         /// Number of windows of the whole run.
         num_windows: u64,
@@ -98,8 +100,8 @@ impl TrainingStream {
         }
     }
 
-    /// Writes the next window of `len` tokens to `out`. With `len = seq_len + 1`, inputs are all but the last and labels all
-    /// but the first, so that labels are shifted once, here, and nowhere else.
+    /// Writes the next window of `len` tokens to `out`. With `len = seq_len + 1`, inputs are all but the last and
+    /// labels all but the first, so that labels are shifted once, here, and nowhere else.
     pub fn next_window(&mut self, len: usize, out: &mut Vec<TokenId>) {
         self.window(self.cursor.windows, len, out);
         self.cursor.windows += 1;
@@ -195,7 +197,8 @@ impl TrainingStream {
     }
 }
 
-/// The number of windows that a share of the first `windows` is. Bresenham's line: the mix is as even as whole windows allow.
+/// The number of windows that a share of the first `windows` is. Bresenham's line: the mix is as even as whole windows
+/// allow.
 fn share_of(windows: u64, share: f64) -> u64 {
     (windows as f64 * share).floor() as u64
 }

@@ -9,8 +9,8 @@ use crate::config::TokenId;
 use crate::split::Split;
 use crate::windows::ScoringWindow;
 
-/// Replaces every occurrence of `pair` in `tokens` by `merged`, from left to right, without overlap: with the pair (a, a),
-/// `a a a` becomes `aa a`.
+/// Replaces every occurrence of `pair` in `tokens` by `merged`, from left to right, without overlap: with the pair (a,
+/// a), `a a a` becomes `aa a`.
 pub fn merge_pair(tokens: &[TokenId], pair: (TokenId, TokenId), merged: TokenId) -> Vec<TokenId> {
     // ANCHOR: ex_03_1
     let mut out = Vec::with_capacity(tokens.len());
@@ -30,8 +30,8 @@ pub fn merge_pair(tokens: &[TokenId], pair: (TokenId, TokenId), merged: TokenId)
 
 /// The split of a document with this content: 18 parts in 20 are for training, one each for validation and test.
 ///
-/// The first eight bytes of the content's SHA-256, read as a little-endian number, are divided by 20: a remainder of 0 tests,
-/// 1 validates, every other one trains.
+/// The first eight bytes of the content's SHA-256, read as a little-endian number, are divided by 20: a remainder of 0
+/// tests, 1 validates, every other one trains.
 ///
 /// A hash decides, and nothing but the content goes into it: no seed, no position, no running random number. So two
 /// documents with one content are on one side, however the corpus is shuffled, extended or made again.
@@ -47,19 +47,19 @@ pub fn split_of(content: &str) -> Split {
     // ANCHOR_END: ex_03_3
 }
 
-/// Cuts a text of `num_tokens` tokens into windows of at most `window` inputs, so that every token but the first is scored
-/// exactly once.
+/// Cuts a text of `num_tokens` tokens into windows of at most `window` inputs, so that every token but the first is
+/// scored exactly once.
 ///
-/// Position `p` reads token `p` and predicts token `p + 1`, so the positions are `0..num_tokens - 1`. Each window goes on
-/// `stride` positions further than the one before it and scores only those; the positions before them are context:
+/// Position `p` reads token `p` and predicts token `p + 1`, so the positions are `0..num_tokens - 1`. Each window goes
+/// on `stride` positions further than the one before it and scores only those; the positions before them are context:
 /// ```text
 /// window 4, stride 2    positions  0 1 2 3 4 5 6
 /// first                            S S S S            S scored, c context only
 /// second                               c c S S
 /// third                                  c c c S      ends at the last position, so it keeps more context
 /// ```
-/// A larger overlap gives each token more context and costs more. With `window >= num_tokens - 1` there is one window and
-/// the sum is the direct one. Panics unless `1 <= stride <= window`.
+/// A larger overlap gives each token more context and costs more. With `window >= num_tokens - 1` there is one window
+/// and the sum is the direct one. Panics unless `1 <= stride <= window`.
 pub fn scoring_windows(num_tokens: usize, window: usize, stride: usize) -> Vec<ScoringWindow> {
     assert!(
         (1..=window).contains(&stride),
@@ -85,8 +85,8 @@ pub fn scoring_windows(num_tokens: usize, window: usize, stride: usize) -> Vec<S
 
 /// The pair of neighbours that occurs most often in a text of weighted words, or `None` when no word has two tokens.
 ///
-/// `words` are (tokens, how often the word occurs). Pairs do not cross words. Among equals the smaller pair wins, so that
-/// training gives one vocabulary and not a different one each time. Cost: one look at each token.
+/// `words` are (tokens, how often the word occurs). Pairs do not cross words. Among equals the smaller pair wins, so
+/// that training gives one vocabulary and not a different one each time. Cost: one look at each token.
 pub fn most_frequent_pair(words: &[(Vec<TokenId>, u64)]) -> Option<(TokenId, TokenId)> {
     // ANCHOR: ex_03_8
     let mut counts: HashMap<(TokenId, TokenId), u64> = HashMap::new();

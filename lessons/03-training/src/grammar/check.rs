@@ -1,5 +1,5 @@
-//! Is a story that a model wrote one of the grammar's? The check is strict: names, things and colours must stay what they
-//! were, every sentence must be one that the plot has at that point, and the story must end.
+//! Is a story that a model wrote one of the grammar's? The check is strict: names, things and colours must stay what
+//! they were, every sentence must be one that the plot has at that point, and the story must end.
 
 use serde::Serialize;
 
@@ -67,8 +67,8 @@ impl Grammar {
         self.check_against(&self.story, story)
     }
 
-    /// Checks the assistant's `reply` to a user's `request` for a story (both without ChatML marks): it must be a story, and
-    /// it must be about what was asked for. Offsets in the verdict are into `reply`.
+    /// Checks the assistant's `reply` to a user's `request` for a story (both without ChatML marks): it must be a
+    /// story, and it must be about what was asked for. Offsets in the verdict are into `reply`.
     pub fn check_reply(&self, request: &str, reply: &str) -> Verdict {
         let before = format!("{IM_START}user\n{request}{IM_END}\n{IM_START}assistant\n");
         match self.check(&format!("{before}{reply}{IM_END}\n")) {

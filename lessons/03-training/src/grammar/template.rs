@@ -7,8 +7,9 @@
 //! <name>                a shared fragment
 //! ```
 //!
-//! `expand` walks the tree forwards with random numbers; `decode` walks it along a given text and finds the choices again. So the probability of a text is the product of the probabilities of the
-//! choices met, and nothing else about a story is random.
+//! `expand` walks the tree forwards with random numbers; `decode` walks it along a given text and finds the choices
+//! again. So the probability of a text is the product of the probabilities of the choices met, and nothing else about a
+//! story is random.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -15,8 +15,8 @@
 //! What the real code adds:
 //! 1. Sixteen queries at a time ([`QUERIES`]): their scores against all keys are one small matrix product, their mix of
 //!    values another, both in register tiles of 8 x 32, so a key or value is loaded once for eight queries.
-//! 2. Nothing of size `seq_len²` is kept. The forward pass keeps one number a query, the logarithm of its sum
-//!    (`lse`); the backward pass makes p again from it (FlashAttention, Dao et al. 2022, arXiv:2205.14135, section 3.1).
+//! 2. Nothing of size `seq_len²` is kept. The forward pass keeps one number a query, the logarithm of its sum (`lse`);
+//!    the backward pass makes p again from it (FlashAttention, Dao et al. 2022, arXiv:2205.14135, section 3.1).
 //! 3. The rotary turn happens while a head is copied to its packed form, and is undone while its gradient is copied
 //!    back: no pass over memory of its own. A rotation's transpose is the rotation by the negative angle.
 //! 4. Keys are packed transposed, `[head_dim][position]`, so that scores are computed along positions.
@@ -130,11 +130,10 @@ impl Scratch {
 
 /// Attends every position of every sequence to its own document.
 ///
-/// Shapes: `qkv` `[batch_size · seq_len, qkv_size]` (before the rotary turn), `starts` `[batch_size · seq_len]` with the
-/// first visible position of each row, counted inside its sequence and never falling along it; `out`
-/// `[batch_size · seq_len, out_size]`, `lse` `[batch_size, num_heads, seq_len]`. Cost: about
-/// 2 · head_dim · num_heads multiply-adds for each visible pair. Source: grouped-query attention, Ainslie et al. 2023,
-/// arXiv:2305.13245.
+/// Shapes: `qkv` `[batch_size · seq_len, qkv_size]` (before the rotary turn), `starts` `[batch_size · seq_len]` with
+/// the first visible position of each row, counted inside its sequence and never falling along it; `out`
+/// `[batch_size · seq_len, out_size]`, `lse` `[batch_size, num_heads, seq_len]`. Cost: about 2 · head_dim · num_heads
+/// multiply-adds for each visible pair. Source: grouped-query attention, Ainslie et al. 2023, arXiv:2305.13245.
 pub fn attention_forward(
     pool: &Pool,
     shape: AttentionShape,
@@ -170,8 +169,8 @@ pub fn attention_forward(
 
 /// The gradient of [`attention_forward`] with respect to `qkv`.
 ///
-/// Shapes as there; `out` and `lse` are what it wrote, `d_out` the gradient of `out`, `d_qkv` is overwritten. Cost: five
-/// products of `head_dim` multiply-adds for each visible pair, against the forward pass's two.
+/// Shapes as there; `out` and `lse` are what it wrote, `d_out` the gradient of `out`, `d_qkv` is overwritten. Cost:
+/// five products of `head_dim` multiply-adds for each visible pair, against the forward pass's two.
 pub fn attention_backward(
     pool: &Pool,
     shape: AttentionShape,
@@ -485,7 +484,8 @@ impl Tile {
         }
     }
 
-    /// `out[row][low..high] = a[first + row] · b[.., low..high]` for the tile's queries: scores, or gradients of weights.
+    /// `out[row][low..high] = a[first + row] · b[.., low..high]` for the tile's queries: scores, or gradients of
+    /// weights.
     #[inline(always)]
     fn products<L: Lanes>(&self, lanes: L, a: Rows, b: Rows, depth: usize, out: &mut [f32]) {
         for row in (0..QUERIES).step_by(ROWS) {
@@ -546,8 +546,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// `c[8][32] = a[8][depth] · b[depth][32]`, two registers of columns at a time with their sums in registers, depth ascending. Rows of `c` are as far
-/// apart as those of `b`.
+/// `c[8][32] = a[8][depth] · b[depth][32]`, two registers of columns at a time with their sums in registers, depth
+/// ascending. Rows of `c` are as far apart as those of `b`.
 #[inline(always)]
 fn product<L: Lanes>(lanes: L, a: Rows, b: Rows, depth: usize, c: &mut [f32]) {
     let rows: [&[f32]; ROWS] = std::array::from_fn(|row| &a.data[row * a.stride..][..depth]);

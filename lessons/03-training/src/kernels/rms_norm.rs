@@ -13,8 +13,8 @@ use layout::pool::Pool;
 use layout::row;
 use layout::simd::Isa;
 
-/// Normalises every row. Shapes: `x`, `y` `[rows, n]`, `weight` `[n]`, `inverse_rms` `[rows]`, kept for the backward pass.
-/// Source: Zhang and Sennrich 2019, arXiv:1910.07467.
+/// Normalises every row. Shapes: `x`, `y` `[rows, n]`, `weight` `[n]`, `inverse_rms` `[rows]`, kept for the backward
+/// pass. Source: Zhang and Sennrich 2019, arXiv:1910.07467.
 pub fn rms_norm_forward(pool: &Pool, x: &[f32], weight: &[f32], eps: f32, y: &mut [f32], inverse_rms: &mut [f32]) {
     let (n, rows) = (weight.len(), inverse_rms.len());
     assert_eq!(x.len(), rows * n, "x");
@@ -32,8 +32,8 @@ pub fn rms_norm_forward(pool: &Pool, x: &[f32], weight: &[f32], eps: f32, y: &mu
     });
 }
 
-/// The gradient of [`rms_norm_forward`]. Shapes: `x`, `d_y`, `d_x` `[rows, n]`, `weight`, `d_weight` `[n]`, `inverse_rms`
-/// `[rows]`; `d_x` and `d_weight` are overwritten.
+/// The gradient of [`rms_norm_forward`]. Shapes: `x`, `d_y`, `d_x` `[rows, n]`, `weight`, `d_weight` `[n]`,
+/// `inverse_rms` `[rows]`; `d_x` and `d_weight` are overwritten.
 pub fn rms_norm_backward(
     pool: &Pool,
     x: &[f32],

@@ -45,8 +45,8 @@ impl RotaryTable {
         self.turn_by(-1.0, position, head, scale, out);
     }
 
-    /// A turn by the angle, or by the negative angle: its cosine is the same, its sine changes the sign. A change of sign
-    /// rounds nothing, so both directions are as exact as if they were written out.
+    /// A turn by the angle, or by the negative angle: its cosine is the same, its sine changes the sign. A change of
+    /// sign rounds nothing, so both directions are as exact as if they were written out.
     #[inline(always)]
     fn turn_by(&self, sign: f32, position: usize, head: &[f32], scale: f32, out: &mut [f32]) {
         let half = self.head_dim / 2;

@@ -1,5 +1,5 @@
-//! How good a model is. The metrics were fixed before the first line of inference code (claim D2), so that no later lesson can choose
-//! the measure that flatters it.
+//! How good a model is. The metrics were fixed before the first line of inference code (claim D2), so that no later
+//! lesson can choose the measure that flatters it.
 //!
 //! | metric | asks | module |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | BLEU, ROUGE-L | how near to a reference? (low where many answers are right) | `overlap` |
 //! | distinct-n, repetition | does it always say the same? | `diversity` |
 //!
-//! The model comes in as a closure, from tokens to logits or from a prompt to text, so any implementation of a model is measured by the
-//! same code.
+//! The model comes in as a closure, from tokens to logits or from a prompt to text, so any implementation of a model is
+//! measured by the same code.
 
 pub mod diversity;
 pub mod overlap;

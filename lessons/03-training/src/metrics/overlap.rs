@@ -1,7 +1,7 @@
 //! BLEU and ROUGE-L: the overlap of a text with a reference.
 //!
-//! Both count words in common, so both miss a right answer in other words. They are here because they are often quoted, and because
-//! they are low even for a story that passes every check.
+//! Both count words in common, so both miss a right answer in other words. They are here because they are often quoted,
+//! and because they are low even for a story that passes every check.
 
 use std::collections::HashMap;
 
@@ -34,9 +34,10 @@ fn ngram_counts<'a, 'w>(words: &'a [&'w str], n: usize) -> HashMap<&'a [&'w str]
 /// Corpus BLEU-4 in `0..=1`, one reference for each candidate.
 ///
 /// The geometric mean of the clipped n-gram precisions for n = 1 to 4, counted over the whole corpus, times the brevity
-/// penalty `exp(1 - reference length / candidate length)` if the candidates are shorter. A precision of zero is replaced by
-/// 1/2, 1/4, … of one n-gram ("exp" smoothing, sacreBLEU's default); orders with no n-gram at all are left out.
-/// Source: Papineni et al. 2002, ACL; smoothing: Chen and Cherry 2014, method 3; checked against sacreBLEU (Post 2018).
+/// penalty `exp(1 - reference length / candidate length)` if the candidates are shorter. A precision of zero is
+/// replaced by 1/2, 1/4, … of one n-gram ("exp" smoothing, sacreBLEU's default); orders with no n-gram at all are left
+/// out. Source: Papineni et al. 2002, ACL; smoothing: Chen and Cherry 2014, method 3; checked against sacreBLEU (Post
+/// 2018).
 ///
 /// Panics when the two lists differ in length.
 pub fn bleu(candidates: &[Vec<&str>], references: &[Vec<&str>]) -> f64 {
@@ -70,7 +71,8 @@ pub fn bleu(candidates: &[Vec<&str>], references: &[Vec<&str>]) -> f64 {
     brevity * (log_sum / f64::from(orders)).exp()
 }
 
-/// ROUGE-L in `0..=1`: the harmonic mean of the shares that the longest common subsequence has in candidate and reference.
+/// ROUGE-L in `0..=1`: the harmonic mean of the shares that the longest common subsequence has in candidate and
+/// reference.
 ///
 /// Cost: candidate length times reference length. Source: Lin 2004, "ROUGE: A Package for Automatic Evaluation of
 /// Summaries"; checked against the `rouge-score` package.

@@ -1,13 +1,13 @@
 //! The surprise of held-out text: nats per token, perplexity, bits per byte.
 //!
 //! The rules, all of them:
-//! 1. A document is scored alone: `<|endoftext|>` before it is context and never scored, every token of the text and the
-//!    `<|endoftext|>` after it are scored, each exactly once.
+//! 1. A document is scored alone: `<|endoftext|>` before it is context and never scored, every token of the text and
+//!    the `<|endoftext|>` after it are scored, each exactly once.
 //! 2. A document longer than the window is cut by [`scoring_windows`]: each window after the first scores
 //!    its last `stride` positions and has at least `window - stride` tokens of context.
 //! 3. The mean is over all scored tokens of all documents, not a mean of the documents' means.
-//! 4. Nats per token and perplexity (its exponential) compare models with one tokenizer only. Bits per byte divides by the
-//!    bytes of the text instead and compares across tokenizers.
+//! 4. Nats per token and perplexity (its exponential) compare models with one tokenizer only. Bits per byte divides by
+//!    the bytes of the text instead and compares across tokenizers.
 
 use serde::Serialize;
 

@@ -11,7 +11,8 @@ use training::split::Split;
 use training::train::nats_per_token;
 use training::trainer::Schedule;
 
-/// D1, the training half: from the same tokens, a shuffled order teaches both kinds of text, file order only the last kind.
+/// D1, the training half: from the same tokens, a shuffled order teaches both kinds of text, file order only the last
+/// kind.
 #[test]
 fn training_wants_shuffled_samples() {
     let size = EvalSize {
@@ -55,8 +56,8 @@ fn training_wants_shuffled_samples() {
     );
 }
 
-/// D2: what is measured is fixed. A change of grammar, split, vocabulary, corpus or evaluation set changes this number, and
-/// with it every published figure: then all of them have to be measured again.
+/// D2: what is measured is fixed. A change of grammar, split, vocabulary, corpus or evaluation set changes this number,
+/// and with it every published figure: then all of them have to be measured again.
 #[test]
 fn the_evaluation_set_is_what_it_was_when_figures_were_published() {
     let size = EvalSize {

@@ -1,4 +1,5 @@
-//! What several tests share: the grammar, the books and the vocabulary, each loaded once, and the options of a small run.
+//! What several tests share: the grammar, the books and the vocabulary, each loaded once, and the options of a small
+//! run.
 
 use std::path::Path;
 use std::sync::LazyLock;

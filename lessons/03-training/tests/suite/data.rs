@@ -1,5 +1,5 @@
-//! The data layer: nothing leaks, windows are a function of their number, labels are shifted once, order is kept where it
-//! must be, and the vocabulary is what the configuration says.
+//! The data layer: nothing leaks, windows are a function of their number, labels are shifted once, order is kept where
+//! it must be, and the vocabulary is what the configuration says.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

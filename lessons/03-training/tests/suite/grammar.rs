@@ -1,4 +1,5 @@
-//! The story grammar: texts are clean English, a text determines its choices, the entropy is exact, the checker sees faults.
+//! The story grammar: texts are clean English, a text determines its choices, the entropy is exact, the checker sees
+//! faults.
 
 use std::collections::{HashMap, HashSet};
 

@@ -40,8 +40,8 @@ fn a_batch_has_the_labels_of_its_windows() {
     assert_eq!((batch.inputs, batch.targets), (ids(&[5, 6, 7]), ids(&[6, 7, 8])));
 }
 
-/// Random tokens can not be predicted, so no loss may fall below ln 39 on fresh ones. With labels that are not shifted the
-/// answer stands in the question, and the loss falls to nothing: too good to be true.
+/// Random tokens can not be predicted, so no loss may fall below ln 39 on fresh ones. With labels that are not shifted
+/// the answer stands in the question, and the loss falls to nothing: too good to be true.
 #[test]
 fn a_loss_that_is_too_good_gives_unshifted_labels_away() {
     let after_training = |unshifted: bool| {

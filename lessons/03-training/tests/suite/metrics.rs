@@ -1,5 +1,5 @@
-//! The metrics: perplexity over windows, overlap equal to the usual packages, baselines that are distributions. (The windows themselves are an
-//! exercise.)
+//! The metrics: perplexity over windows, overlap equal to the usual packages, baselines that are distributions. (The
+//! windows themselves are an exercise.)
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The fused operations equal the composition of plain tape operations, value and gradients, and so does the whole model.
+//! The fused operations equal the composition of plain tape operations, value and gradients, and so does the whole
+//! model.
 
 use autograd::Tensor;
 use layout::pool::Pool;

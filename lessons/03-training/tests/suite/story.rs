@@ -1,5 +1,5 @@
-//! The story's transcript: its steps, sentences and tables. Figures, and what a model says, are taken out, so that every machine
-//! has the same transcript.
+//! The story's transcript: its steps, sentences and tables. Figures, and what a model says, are taken out, so that
+//! every machine has the same transcript.
 
 use crate::common::small_run;
 use std::ops::ControlFlow;
@@ -24,7 +24,8 @@ const NOT_OURS: [&str; 12] = [
     "fused ",
 ];
 
-/// Every number becomes #, and runs of blanks or of the lines of bars and tables one sign, since their widths hang on numbers.
+/// Every number becomes #, and runs of blanks or of the lines of bars and tables one sign, since their widths hang on
+/// numbers.
 fn redacted(story: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut in_foreign = false;

@@ -4,10 +4,11 @@ use super::last_end;
 use layout::lanes::Lanes;
 use layout::simd::{Isa, Kernel};
 
-/// Adds weighted values to several outputs: `out[h] += sum over j of weights[h * weight_stride + j] * values[j]`, j ascending.
+/// Adds weighted values to several outputs: `out[h] += sum over j of weights[h * weight_stride + j] * values[j]`, j
+/// ascending.
 ///
-/// Shapes: `out` `[num_queries, head_dim]`, added to; value `j` stands at `values[j * value_stride..][..head_dim]`. Cost:
-/// num_queries * num_values * head_dim multiply-adds; reads each value once from memory.
+/// Shapes: `out` `[num_queries, head_dim]`, added to; value `j` stands at `values[j * value_stride..][..head_dim]`.
+/// Cost: num_queries * num_values * head_dim multiply-adds; reads each value once from memory.
 ///
 /// # Panics
 /// If a slice is too short for these shapes.
@@ -61,7 +62,8 @@ pub fn add_weighted_on(
     });
 }
 
-/// Values that stand one after the other, and their weights: that of value `j` for output `h` is `weights[h * weight_stride + j]`.
+/// Values that stand one after the other, and their weights: that of value `j` for output `h` is
+/// `weights[h * weight_stride + j]`.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Piece<'a> {
     pub weights: &'a [f32],
@@ -150,8 +152,8 @@ impl Panel<'_> {
     /// Adds all positions for `HEADS` heads and `WIDTH` registers a head.
     ///
     /// # Safety
-    /// `HEADS` rows of outputs exist, and for each position of the pieces a value and as many weights. Outputs and values are `WIDTH` registers
-    /// wide, or `last_lanes` numbers if `WIDTH` is 1.
+    /// `HEADS` rows of outputs exist, and for each position of the pieces a value and as many weights. Outputs and
+    /// values are `WIDTH` registers wide, or `last_lanes` numbers if `WIDTH` is 1.
     #[inline(always)]
     unsafe fn add<L: Lanes, const HEADS: usize, const WIDTH: usize>(&self, lanes: L) {
         let mut sums = [[lanes.splat(0.0); WIDTH]; HEADS];

@@ -99,7 +99,8 @@ impl Kernel for Dots<'_> {
 }
 
 impl Dots<'_> {
-    /// All scores. `CHUNKS` is `head_dim / 16` where that is known when compiled, so that a query stays in registers, else 0.
+    /// All scores. `CHUNKS` is `head_dim / 16` where that is known when compiled, so that a query stays in registers,
+    /// else 0.
     ///
     /// # Safety
     /// The shapes hold.

@@ -10,15 +10,15 @@
 //! ```
 //!
 //! What the real code adds, and why it is allowed:
-//! 1. Everything is compiled for each instruction set and chosen at run time ([`Isa`]). Rust never reorders or contracts floating-point operations, so a
-//!    compiler that finds vectors in a plain loop changes no bit.
-//! 2. [`dots`] takes as many keys at once as a register has lanes, and folds their registers together, as one transposes a matrix: with sixteen lanes
-//!    15 additions instead of 64. The additions are the same ones.
-//! 3. [`add_weighted`] keeps several heads times four registers of outputs in registers, so each value is read once for all query heads that share
-//!    it. Each output still has one accumulator that takes the positions in ascending order.
+//! 1. Everything is compiled for each instruction set and chosen at run time ([`Isa`]). Rust never reorders or
+//!    contracts floating-point operations, so a compiler that finds vectors in a plain loop changes no bit.
+//! 2. [`dots`] takes as many keys at once as a register has lanes, and folds their registers together, as one
+//!    transposes a matrix: with sixteen lanes 15 additions instead of 64. The additions are the same ones.
+//! 3. [`add_weighted`] keeps several heads times four registers of outputs in registers, so each value is read once for
+//!    all query heads that share it. Each output still has one accumulator that takes the positions in ascending order.
 //!
-//! These loops know neither how many positions there are in all nor where they lie: a caller may pass them in one piece or in several, and gets the same
-//! bits.
+//! These loops know neither how many positions there are in all nor where they lie: a caller may pass them in one piece
+//! or in several, and gets the same bits.
 
 mod add_weighted;
 mod dots;
@@ -37,8 +37,8 @@ use layout::simd::Isa;
 
 /// Turns scores into weights that add up to one: softmax, in place. An empty slice stays empty.
 ///
-/// The largest score is subtracted first, so that no exponential overflows; the sum runs in sixteen lanes, lane `l` taking the
-/// positions `l`, `l + 16`, … in ascending order. Cost: one exponential a position.
+/// The largest score is subtracted first, so that no exponential overflows; the sum runs in sixteen lanes, lane `l`
+/// taking the positions `l`, `l + 16`, … in ascending order. Cost: one exponential a position.
 pub fn softmax(scores: &mut [f32]) {
     softmax_on(Isa::detect(), scores);
 }
@@ -60,8 +60,8 @@ pub fn softmax_on(isa: Isa, scores: &mut [f32]) {
     );
 }
 
-/// The gate of the feed-forward block: out = silu(gate) * up, with silu(x) = x / (1 + e^-x). Shapes: all three of one length. Cost: one exponential and
-/// one division an element.
+/// The gate of the feed-forward block: out = silu(gate) * up, with silu(x) = x / (1 + e^-x). Shapes: all three of one
+/// length. Cost: one exponential and one division an element.
 ///
 /// # Panics
 /// If the lengths differ.

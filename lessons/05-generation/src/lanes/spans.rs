@@ -17,8 +17,9 @@ pub struct Span {
 
 /// As [`dots`](super::dots), for the queries of several rows and over keys that stand in several places.
 ///
-/// Shapes: `rows` `[group_size, head_dim]` each; key `i` of a span stands at `keys[start + i * key_stride..][..head_dim]` and is position
-/// `first + i`; the score of query `h` of row `r` at position `j` goes to `scores[(r * group_size + h) * score_stride + j]`.
+/// Shapes: `rows` `[group_size, head_dim]` each; key `i` of a span stands at
+/// `keys[start + i * key_stride..][..head_dim]` and is position `first + i`; the score of query `h` of row `r` at
+/// position `j` goes to `scores[(r * group_size + h) * score_stride + j]`.
 ///
 /// # Panics
 /// If a slice is too short for these shapes, the rows differ in length, or this machine lacks `isa`.
@@ -50,7 +51,8 @@ pub fn dots_of_rows_on(
 
 /// As [`add_weighted`](super::add_weighted), over values that stand in several places, span by span.
 ///
-/// Shapes: as there; position `first + i` of a span stands at `values[start + i * value_stride..]`, and its weight at `first + i`.
+/// Shapes: as there; position `first + i` of a span stands at `values[start + i * value_stride..]`, and its weight at
+/// `first + i`.
 ///
 /// # Panics
 /// If a slice is too short for these shapes, or this machine lacks `isa`.

@@ -83,7 +83,8 @@ fn the_simple_loops_give_the_same_bits() {
     }
 }
 
-/// The products are too small for a float and round to -0, so all sixteen lanes hold -0; only lane 0 has a second element.
+/// The products are too small for a float and round to -0, so all sixteen lanes hold -0; only lane 0 has a second
+/// element.
 #[test]
 fn lanes_behind_the_last_element_keep_their_sums() {
     for isa in Isa::available() {
