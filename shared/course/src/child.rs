@@ -151,9 +151,6 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
 }
 
 /// Runs a program on the reader's terminal. `None`: it did not end within `limit`.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_shown(command: &mut Command, limit: Option<Duration>) -> io::Result<Option<ExitStatus>> {
     let mut child = start(command, false)?;
     let status = wait(&mut child, limit, || false);
@@ -166,9 +163,6 @@ pub fn run_shown(command: &mut Command, limit: Option<Duration>) -> io::Result<O
 }
 
 /// Runs cargo, whose standard output is kept; standard error goes where `command` says.
-///
-/// # Errors
-/// As [`run`].
 pub fn output(command: &mut Command) -> io::Result<std::process::Output> {
     let child = start(command.stdin(Stdio::null()).stdout(Stdio::piped()), false)?;
     let id = child.id();

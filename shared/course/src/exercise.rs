@@ -99,9 +99,6 @@ impl Fault {
     }
 
     /// The reference's `body` with the fault in it.
-    ///
-    /// # Errors
-    /// When a text to replace does not stand in the body exactly once; the error says which.
     pub fn planted(&self, body: &str) -> Result<String, String> {
         if !self.body.is_empty() {
             return Ok(self.body.clone());
@@ -301,17 +298,11 @@ pub struct Tasks {
 }
 
 /// The exercises of a lesson (`05`), in the order of its story.
-///
-/// # Errors
-/// When `course.toml` is missing or wrong; the text names the line.
 pub fn all(course: &Course, number: &str) -> Result<Vec<Exercise>, CourseError> {
     Ok(tasks(course, number)?.exercises)
 }
 
 /// The exercises and the predictions of a lesson.
-///
-/// # Errors
-/// As [`all`].
 pub fn tasks(course: &Course, number: &str) -> Result<Tasks, CourseError> {
     let folder = lessons::folder(course, number)?;
     let path = folder.join("course.toml");
@@ -321,9 +312,6 @@ pub fn tasks(course: &Course, number: &str) -> Result<Tasks, CourseError> {
 }
 
 /// The exercise with this id, `05.1` or `5.1`.
-///
-/// # Errors
-/// When there is no such lesson or exercise; the text lists what there is.
 pub fn find(course: &Course, id: &str) -> Result<Exercise, CourseError> {
     let asked = id.trim();
     let (lesson, index) = asked.split_once('.').unwrap_or((asked, ""));

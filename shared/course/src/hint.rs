@@ -9,9 +9,6 @@ use crate::state::State;
 use crate::tools::Course;
 
 /// The next hint; after the last one all of them again. What was shown is noted.
-///
-/// # Errors
-/// When there is no such exercise or it has no hints.
 pub fn next(course: &Course, id: &str, page: &Page) -> Result<String, CourseError> {
     let exercise = exercise::find(course, id)?;
     let steps = exercise.hints.len();

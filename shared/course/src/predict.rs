@@ -12,9 +12,6 @@ use crate::state::State;
 use crate::tools::Course;
 
 /// Shows the question, and asks for the answer on a terminal.
-///
-/// # Errors
-/// When the answer can not be stored.
 pub fn ask(course: &Course, exercise: &Exercise, page: &Page) -> Result<(), CourseError> {
     term::print(&question(exercise, page));
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
@@ -43,9 +40,6 @@ pub fn ask(course: &Course, exercise: &Exercise, page: &Page) -> Result<(), Cour
 }
 
 /// `cargo course answer NN.k b`: stores the answer and says what is right or wrong about it. Without an answer: the question.
-///
-/// # Errors
-/// When there is no such exercise, it is not a question, or the answer is none of its options.
 pub fn answer(course: &Course, id: &str, typed: Option<&str>, page: &Page) -> Result<String, CourseError> {
     let exercise = exercise::find(course, id)?;
     if exercise.kind != Kind::Predict {

@@ -16,9 +16,6 @@ use crate::twin::Twin;
 const WRITABLE: &str = "the learner's folder must be writable and the disk not full";
 
 /// Puts a lesson or one exercise back to how it ships, after a copy, and says where the copy is.
-///
-/// # Errors
-/// When the lesson was not started, or a file can not be copied; then nothing was changed.
 pub fn reset(course: &Course, asked: &str, page: &Page) -> Result<String, CourseError> {
     if asked.contains('.') {
         return reset_one(course, &exercise::find(course, asked)?, page);

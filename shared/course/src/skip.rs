@@ -7,9 +7,6 @@ use crate::state::State;
 use crate::tools::Course;
 
 /// Marks an exercise as left out, or with `undo` as wanted again.
-///
-/// # Errors
-/// When there is no such exercise.
 pub fn skip(course: &Course, id: &str, undo: bool, page: &Page) -> Result<String, CourseError> {
     let exercise = exercise::find(course, id)?;
     State::update(course, |state| {

@@ -11,9 +11,6 @@ use crate::tools::Course;
 use crate::twin::Twin;
 
 /// Shows the solution. `give_up` is noted in the state, unless it passed already.
-///
-/// # Errors
-/// When there is no such exercise, or it neither passed nor was given up.
 pub fn show(course: &Course, id: &str, give_up: bool, page: &Page) -> Result<String, CourseError> {
     let exercise = exercise::find(course, id)?;
     allow(course, &exercise, give_up, "solution")?;

@@ -12,9 +12,6 @@ use crate::tools::Course;
 use crate::twin::Twin;
 
 /// Makes what is missing, and says what there is and where to begin.
-///
-/// # Errors
-/// When there is no such lesson or its files can not be made.
 pub fn start(course: &Course, asked: &str, page: &Page) -> Result<String, CourseError> {
     let number = lessons::find(course, asked)?;
     let (twin, started) = Twin::start(course, &number)?;

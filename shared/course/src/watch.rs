@@ -18,7 +18,7 @@ use crate::error::CourseError;
 use crate::page::Page;
 use crate::state::State;
 use crate::tools::Course;
-use crate::twin::Twin;
+use crate::twin::{self, Twin};
 
 /// Between two looks at the files.
 const INTERVAL: Duration = Duration::from_millis(300);
@@ -98,29 +98,14 @@ fn checked(course: &Course, number: &str, page: &Page) -> String {
     found.unwrap_or_else(|error| page.paint(Tone::Bad, &page.text(&format!("error: {error}"))))
 }
 
-/// All Rust files below a folder. The generated ones are left out: a check writes them itself.
+/// How the learner's files look. The generated `lib.rs` is left out: a check writes it itself.
 fn look(folder: &Path) -> Look {
-    let mut found = Look::new();
-    add(folder, &mut found);
-    found.remove(&folder.join("lib.rs"));
-    found.remove(&folder.join("main.rs"));
-    found
-}
-
-fn add(folder: &Path, found: &mut Look) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        match fs::metadata(&path) {
-            _ if hidden => {}
-            Ok(metadata) if metadata.is_dir() => add(&path, found),
-            Ok(metadata) if path.extension().is_some_and(|end| end == "rs") => {
-                let look = metadata.modified().ok().map(|at| (at, metadata.len()));
-                found.insert(path, look);
-            }
-            _ => {}
-        }
-    }
+    let seen = |path: &PathBuf| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    let files = twin::rust_files(folder).into_iter();
+    files.map(|path| (path.clone(), seen(&path))).collect()
 }
 
 #[cfg(test)]

@@ -81,9 +81,6 @@ pub fn build(course: &Course, twin: &Twin, goal: Goal, with_stand_ins: bool) -> 
 }
 
 /// Builds the exercise tests of several verify twins at once.
-///
-/// # Errors
-/// As [`build`]; here an error of the compiler is one too.
 pub fn build_all(course: &Course, twins: &[Twin]) -> Result<Built, CourseError> {
     let Some(first) = twins.first() else {
         return Ok(Built::default());
@@ -105,9 +102,6 @@ pub fn build_all(course: &Course, twins: &[Twin]) -> Result<Built, CourseError> 
 }
 
 /// Builds the tests of a workspace's default packages, as far as they compile.
-///
-/// # Errors
-/// As [`build`].
 pub fn build_tests(course: &Course, workspace: &Path) -> Result<Built, CourseError> {
     // As `cargo test --no-run`, which stops at the first error.
     let words = ["build", "--profile", "test", "--tests", "--keep-going"];

@@ -146,9 +146,6 @@ pub struct Examined<'a> {
 
 impl<'a> Examined<'a> {
     /// Reads the learner's files.
-    ///
-    /// # Errors
-    /// When the lesson's own source is wrong.
     pub fn of(twin: &'a Twin, state: &State) -> Result<Self, CourseError> {
         let mut examined = Self {
             twin,
@@ -224,9 +221,6 @@ impl<'a> Examined<'a> {
     }
 
     /// Writes a stand-in for each file: the file itself where nothing is wrong with it.
-    ///
-    /// # Errors
-    /// When a file can not be written.
     pub fn write_stand_ins(&self) -> Result<(), CourseError> {
         for file in &self.files {
             let text = match (&file.text, file.broken.is_empty()) {

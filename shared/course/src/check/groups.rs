@@ -151,9 +151,6 @@ fn one(program: &Path, folder: &Path, name: &str, switch: &str, limit: Duration)
 }
 
 /// Starts a program with learner's code, and waits for its end.
-///
-/// # Errors
-/// When it can not be run, or `cargo course` was asked to end.
 pub fn start(command: &mut Command, folder: &Path, limit: Duration) -> Result<Ended, CourseError> {
     // A learner's run writes no snapshots, and no variable of the reader's own shell changes it.
     command
@@ -214,9 +211,6 @@ fn in_our_words(message: &str) -> String {
 }
 
 /// The names of all tests in the program.
-///
-/// # Errors
-/// When it can not be run.
 pub fn list(program: &Path, folder: &Path) -> Result<Vec<String>, CourseError> {
     let ended = start(
         Command::new(program).args(["--list", "--format", "terse"]),

@@ -93,9 +93,6 @@ fn to_run(exercise: &Exercise, examined: &Examined<'_>, selection: &Selection) -
 }
 
 /// The programs, with the learner's code wherever it compiles.
-///
-/// # Errors
-/// When nothing of the learner's is to blame for what does not compile.
 pub(crate) fn built(
     course: &Course,
     twin: &Twin,

@@ -6,7 +6,7 @@ use super::groups::Ran;
 use super::report::Failure;
 use crate::exercise::{Exercise, Idea};
 use crate::source::functions;
-use crate::twin::Twin;
+use crate::twin::{Owner, Twin};
 
 /// The failed tests of a group, in the order of the file, which goes from the smallest case up.
 pub fn failures(twin: &Twin, exercise: &Exercise, ran: &Ran, tests: &str) -> Vec<Failure> {
@@ -60,10 +60,15 @@ fn short(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or_default()
 }
 
-/// `work/lesson05/src/kernels.rs:12`, when the panic was in a learner's file.
+/// `work/lesson05/src/kernels.rs:12`, when the panic was in a learner's file. A body that `verify` planted counts as one.
 fn learners_place(twin: &Twin, file: &str, line: usize) -> Option<String> {
     let path = super::build::absolute(&twin.work, file);
-    for folder in ["src", ".fallback", ".fill"] {
+    let planted = if twin.owner == Owner::Verify {
+        ".fill"
+    } else {
+        ".fallback"
+    };
+    for folder in ["src", ".fallback", planted] {
         if let Ok(inside) = path.strip_prefix(twin.folder.join(folder)) {
             let path = twin.folder.join("src").join(inside);
             return Some(format!("{}:{line}", twin.shown(&path)));

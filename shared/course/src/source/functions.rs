@@ -72,9 +72,6 @@ impl Parsed {
 }
 
 /// Parses a file.
-///
-/// # Errors
-/// Where it stops being Rust.
 pub fn parse(text: &str) -> Result<Parsed, NotRust> {
     let file = syn::parse_file(text).map_err(|error| NotRust {
         line: error.span().start().line,

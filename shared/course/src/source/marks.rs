@@ -30,9 +30,6 @@ pub struct Marked {
 }
 
 /// Finds the marks of `exercise` in the text of its tracked file. `shown` names the file in errors.
-///
-/// # Errors
-/// When an anchor is missing, stands twice or is not closed, or a fault mark is not of the form above.
 pub fn find(text: &str, exercise: &Exercise, shown: &str) -> Result<Marked, CourseError> {
     let anchor = exercise.anchor();
     let wrong = |line: usize, problem: String| CourseError::Marks {

@@ -42,9 +42,6 @@ pub struct Readable {
 
 /// Parses the file, and where that fails, looks for the functions that are at fault: each one of `names` stands between a line
 /// that begins with `pub fn` and the first line that is a lone brace. `None` when the fault lies elsewhere.
-///
-/// # Errors
-/// What the parser says about the file, where blanking functions does not help.
 pub fn readable(text: &str, names: &[&str]) -> Result<Readable, NotRust> {
     let problem = match functions::parse(text) {
         Ok(parsed) => {

@@ -17,9 +17,6 @@ use functions::{Function, Parsed};
 use marks::Marked;
 
 /// The file of a module inside a `src` folder: `kernels.rs` or `kernels/mod.rs`, relative to it.
-///
-/// # Errors
-/// When neither exists; the text names both.
 pub fn module_file(source: &Path, modules: &[&str]) -> Result<PathBuf, String> {
     let stem: PathBuf = modules.iter().collect();
     let plain = stem.with_extension("rs");
@@ -51,34 +48,22 @@ pub struct ExerciseFile {
 
 impl ExerciseFile {
     /// The lesson's text.
-    ///
-    /// # Errors
-    /// When it can not be read.
     pub fn tracked_text(&self) -> Result<String, CourseError> {
         read(&self.tracked)
     }
 
     /// The marks of one of its exercises.
-    ///
-    /// # Errors
-    /// When the lesson's marks are wrong.
     pub fn marked(&self, exercise: &Exercise) -> Result<Marked, CourseError> {
         marks::find(&self.tracked_text()?, exercise, &self.tracked_shown)
     }
 
     /// What the learner begins with: a `todo!` in each body, and the faulty body of a mend exercise.
-    ///
-    /// # Errors
-    /// As [`ExerciseFile::marked`].
     pub fn shipped(&self) -> Result<String, CourseError> {
         let exercises: Vec<&Exercise> = self.exercises.iter().collect();
         ship(&self.tracked_text()?, &exercises, &self.tracked_shown)
     }
 
     /// The file with a `todo!` in every exercise, mend exercises too.
-    ///
-    /// # Errors
-    /// As [`ExerciseFile::marked`].
     pub fn unwritten(&self) -> Result<String, CourseError> {
         let exercises: Vec<&Exercise> = self.exercises.iter().collect();
         without_bodies(&self.tracked_text()?, &exercises, &self.tracked_shown)
@@ -87,9 +72,6 @@ impl ExerciseFile {
 
 /// The learner's body, whatever stands between the braces of the function, without common indentation. `None` when the
 /// function is not there.
-///
-/// # Errors
-/// When the file can not be read or is no Rust.
 pub fn learner_body(twin: &Twin, exercise: &Exercise) -> Result<Option<String>, CourseError> {
     let path = &twin.file(exercise).learners;
     let text = read(path)?;
@@ -107,9 +89,6 @@ fn ship(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, Cour
 }
 
 /// The file with a `todo!` for the bodies of these exercises, and without anchors.
-///
-/// # Errors
-/// When the marks are wrong.
 pub fn without_bodies(text: &str, exercises: &[&Exercise], shown: &str) -> Result<String, CourseError> {
     replace_bodies(text, exercises, shown, |_| None)
 }
@@ -204,25 +183,16 @@ pub fn hash(text: &str) -> String {
 }
 
 /// The text of a file, with line ends of one character: for comparing, and for files that are generated from it.
-///
-/// # Errors
-/// When it can not be read.
 pub fn read(path: &Path) -> Result<String, CourseError> {
     Ok(read_exactly(path)?.replace("\r\n", "\n"))
 }
 
 /// The text of a file, byte for byte: for a file that will be written again.
-///
-/// # Errors
-/// When it can not be read.
 pub fn read_exactly(path: &Path) -> Result<String, CourseError> {
     std::fs::read_to_string(path).map_err(CourseError::io(path, "make the file readable, as UTF-8 text"))
 }
 
 /// The functions of a file.
-///
-/// # Errors
-/// When it is no Rust, with the line.
 pub fn parse(text: &str, shown: &str) -> Result<Parsed, CourseError> {
     functions::parse(text).map_err(|error| CourseError::Marks {
         path: format!("{shown}:{}", error.line),

@@ -100,9 +100,6 @@ impl State {
     }
 
     /// Reads a file: another learner's, or a copy. The error says what is wrong with it, in a line.
-    ///
-    /// # Errors
-    /// When it is missing, not of this form or of a later version.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         parse(&text).map_err(|problem| problem.to_string())

@@ -15,9 +15,6 @@ use crate::exercise::{Exercise, Kind};
 use crate::source::{self, functions, marks};
 
 /// Writes `src/lib.rs`, the modules on the way to exercises, and the bodies that stand in for unwritten ones.
-///
-/// # Errors
-/// When a source or a mark is wrong, or a file can not be written.
 pub fn write(twin: &Twin) -> Result<(), CourseError> {
     for exercise in twin.coded() {
         let marked = twin.file(exercise).marked(exercise)?;

@@ -8,9 +8,6 @@ use crate::source;
 
 /// Writes the lock file of a workspace. It is written only when its text is another than the last time, because cargo leaves out
 /// of it what the workspace does not need.
-///
-/// # Errors
-/// When it can not be written.
 pub fn write(workspace: &Path, lock: &str) -> Result<(), CourseError> {
     let mark = workspace.join(".cargo/lock-of-root");
     let path = workspace.join("Cargo.lock");

@@ -17,9 +17,6 @@ use crate::source;
 pub(crate) const NOTE: &str = "# Written by `cargo course`; it is written anew by every command.\n";
 
 /// Writes the manifests of the workspace and of this twin. `members` are the numbers of all lessons in the workspace.
-///
-/// # Errors
-/// When the root's or the lesson's manifest is not what is expected, or a file can not be written.
 pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
     let root = read(&twin.root.join("Cargo.toml"), twin)?;
     let package = read(&twin.lesson.join("Cargo.toml"), twin)?;

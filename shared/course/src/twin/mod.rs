@@ -117,9 +117,6 @@ impl Twin {
     }
 
     /// The twin that `verify` builds.
-    ///
-    /// # Errors
-    /// When there is no such lesson or its sources are wrong.
     pub fn for_verify(course: &Course, number: &str) -> Result<Self, CourseError> {
         Self::of(course, number, Owner::Verify)
     }
@@ -162,9 +159,6 @@ impl Twin {
 
     /// Generates anew whatever is not the learner's. A file whose text stays the same is not touched, so that nothing is
     /// built again for it.
-    ///
-    /// # Errors
-    /// When a source of the lesson is wrong, or a file can not be written.
     pub fn refresh(&self, course: &Course) -> Result<(), CourseError> {
         manifest::write(self, &members(course, self)?)?;
         library::write(self)
@@ -199,9 +193,6 @@ impl Twin {
     }
 
     /// The text of the lesson's `tests/exercises.rs`.
-    ///
-    /// # Errors
-    /// When it can not be read.
     pub fn tests(&self) -> Result<String, CourseError> {
         source::read(&self.lesson.join("tests/exercises.rs"))
     }
@@ -296,15 +287,16 @@ impl Twin {
     }
 }
 
-/// All Rust files below a folder, but generated ones.
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// The learner's Rust files below a folder: neither the generated `lib.rs` nor what an editor keeps beside them.
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let is_generated = path.ends_with("src/lib.rs") || path.ends_with("mod.rs");
+        let is_generated = path.ends_with("lib.rs");
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
         if path.is_dir() {
             found.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|end| end == "rs") && !is_generated {
+        } else if path.extension().is_some_and(|end| end == "rs") && !is_generated && !is_hidden {
             found.push(path);
         }
     }
@@ -334,9 +326,6 @@ fn members(course: &Course, twin: &Twin) -> Result<Vec<String>, CourseError> {
 }
 
 /// Writes a file with its folders, whole or not at all, unless it has this text already.
-///
-/// # Errors
-/// When it can not be written.
 pub fn write(path: &Path, text: &str) -> Result<(), CourseError> {
     if std::fs::read(path).is_ok_and(|found| found == text.as_bytes()) {
         return Ok(());

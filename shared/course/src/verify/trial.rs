@@ -7,7 +7,7 @@ use super::Outcome;
 use crate::check::groups::Ran;
 use crate::check::{groups, words};
 use crate::error::CourseError;
-use crate::exercise::{Exercise, Fault, Kind};
+use crate::exercise::{Exercise, Kind};
 use crate::twin::Twin;
 
 /// How long one test of the reference may take.
@@ -28,9 +28,6 @@ pub struct Trial<'a> {
 
 impl Trial<'_> {
     /// Runs everything and notes what is wrong.
-    ///
-    /// # Errors
-    /// When the program can not be run.
     pub fn all(&self, outcome: &mut Outcome) -> Result<(), CourseError> {
         let problems = &mut outcome.problems;
         let start = format!("lesson {}", self.twin.number);
@@ -93,73 +90,39 @@ impl Trial<'_> {
 
     /// The fault of each wrong idea is named as that idea, and no other fault as any.
     fn faults(&self, exercise: &Exercise, outcome: &mut Outcome) -> Result<(), CourseError> {
+        let id = &exercise.id;
         let reference = self.twin.file(exercise).marked(exercise)?.right;
-        for (index, idea) in exercise
-            .ideas
-            .iter()
-            .enumerate()
-            .filter(|(_, idea)| !idea.fault.is_empty())
-        {
-            let what = format!("{}: idea {:?}", exercise.id, idea.name);
-            let switch = format!("idea {} {index}", exercise.id);
-            let Some((ran, named)) = self.planted(exercise, &idea.fault, &reference, &what, &switch, outcome)? else {
+        let ideas = exercise.ideas.iter().enumerate().map(|(index, idea)| {
+            let what = format!("{id}: idea {:?}", idea.name);
+            (format!("idea {id} {index}"), what, &idea.fault, Some(&idea.name))
+        });
+        let others = exercise.others.iter().enumerate().map(|(index, other)| {
+            let what = format!("{id}: other fault {:?}", other.what);
+            (format!("other {id} {index}"), what, &other.fault, None)
+        });
+        for (switch, what, fault, expected) in ideas.chain(others).filter(|(_, _, fault, _)| !fault.is_empty()) {
+            if let Err(problem) = fault.planted(&reference) {
+                outcome.problems.push(format!("{what}: {problem}"));
                 continue;
-            };
-            match named.as_slice() {
-                [only] if *only == idea.name => outcome.named += 1,
-                [] => outcome
+            }
+            outcome.runs += 1;
+            let ran = self.run(&format!("{}::", exercise.group), &switch, FAULT_LIMIT)?;
+            let failures = words::failures(self.twin, exercise, &ran, &self.tests);
+            let ideas = words::ideas(exercise, &ran, &failures);
+            let named: Vec<&String> = ideas.into_iter().map(|idea| &idea.name).collect();
+            match (expected, named.as_slice()) {
+                (Some(name), [only]) if *only == name => outcome.named += 1,
+                (None, []) if !ran.failed.is_empty() => outcome.unnamed += 1,
+                (None, []) => outcome.problems.push(format!("{what}: no test fails for it")),
+                (_, []) => outcome
                     .problems
                     .push(format!("{what}: its own fault is not named; {}", summary(&ran))),
-                _ => outcome
+                (_, named) => outcome
                     .problems
-                    .push(format!("{what}: its own fault is named {named:?}; {}", summary(&ran))),
-            }
-        }
-        for (index, other) in exercise
-            .others
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| !other.fault.is_empty())
-        {
-            let what = format!("{}: other fault {:?}", exercise.id, other.what);
-            let switch = format!("other {} {index}", exercise.id);
-            let Some((ran, named)) = self.planted(exercise, &other.fault, &reference, &what, &switch, outcome)? else {
-                continue;
-            };
-            if ran.failed.is_empty() {
-                outcome.problems.push(format!("{what}: no test fails for it"));
-            } else if !named.is_empty() {
-                outcome
-                    .problems
-                    .push(format!("{what}: it is named {named:?}; {}", summary(&ran)));
-            } else {
-                outcome.unnamed += 1;
+                    .push(format!("{what}: it is named {named:?}; {}", summary(&ran))),
             }
         }
         Ok(())
-    }
-
-    /// Runs the exercise's own group with a fault, and returns the names of the ideas that explain what fails. `None`: the fault can not
-    /// be planted.
-    fn planted(
-        &self,
-        exercise: &Exercise,
-        fault: &Fault,
-        reference: &str,
-        what: &str,
-        switch: &str,
-        outcome: &mut Outcome,
-    ) -> Result<Option<(Ran, Vec<String>)>, CourseError> {
-        if let Err(problem) = fault.planted(reference) {
-            outcome.problems.push(format!("{what}: {problem}"));
-            return Ok(None);
-        }
-        outcome.runs += 1;
-        let ran = self.run(&format!("{}::", exercise.group), switch, FAULT_LIMIT)?;
-        let failures = words::failures(self.twin, exercise, &ran, &self.tests);
-        let ideas = words::ideas(exercise, &ran, &failures);
-        let named = ideas.into_iter().map(|idea| idea.name.clone()).collect();
-        Ok(Some((ran, named)))
     }
 
     fn run(&self, filter: &str, switch: &str, limit: Duration) -> Result<Ran, CourseError> {
