@@ -58,8 +58,8 @@ pub fn show(course: &Course, asked: &str, give_up: bool, page: &Page) -> Result<
 /// The whole body of the reference, what is given in front of the mark included, without marks.
 fn reference(twin: &Twin, exercise: &Exercise) -> Result<String, CourseError> {
     let path = &twin.file(exercise).tracked;
-    let text = source::read(&path)?;
-    let parsed = source::parse(&text, &twin.shown(&path))?;
+    let text = source::read(path)?;
+    let parsed = source::parse(&text, &twin.shown(path))?;
     let body = parsed
         .function(exercise.function_name())
         .map_or("", |function| &text[function.body.clone()]);

@@ -76,13 +76,15 @@ fn add(item: &Item, bodies: &mut Vec<Range<usize>>) {
     };
     match item {
         Item::Fn(item) => one(&item.sig, &item.block),
-        Item::Impl(block) => block.items.iter().for_each(|item| match item {
-            ImplItem::Fn(item) => one(&item.sig, &item.block),
-            _ => {}
+        Item::Impl(block) => block.items.iter().for_each(|item| {
+            if let ImplItem::Fn(item) = item {
+                one(&item.sig, &item.block);
+            }
         }),
-        Item::Trait(block) => block.items.iter().for_each(|item| match item {
-            TraitItem::Fn(item) => item.default.iter().for_each(|block| one(&item.sig, block)),
-            _ => {}
+        Item::Trait(block) => block.items.iter().for_each(|item| {
+            if let TraitItem::Fn(item) = item {
+                item.default.iter().for_each(|block| one(&item.sig, block));
+            }
         }),
         Item::Mod(module) => {
             let items = module.content.iter().flat_map(|(_, items)| items);
