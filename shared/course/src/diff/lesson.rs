@@ -139,13 +139,22 @@ fn function_of(line: &str) -> Option<&str> {
 /// Where a path such as `generation::model::Model::generate` leads in a library, if it does. With `whole` the module that holds it.
 fn place(lesson: &str, lib: &str, folder: &Path, path: &str, whole: bool) -> Option<Side> {
     let names: Vec<&str> = path.strip_prefix(lib)?.strip_prefix("::")?.split("::").collect();
-    let file = (1..=names.len())
-        .rev()
-        .find_map(|count| source::module_file(folder, &names[..count]).ok())?;
-    let file = folder.join(file);
+    let module = (1..=names.len()).rev();
+    let module = folder.join(
+        module
+            .into_iter()
+            .find_map(|count| source::module_file(folder, &names[..count]).ok())?,
+    );
+    if whole {
+        return Some(side(lesson, lib, folder, module, String::new()));
+    }
+    // A module may show what another file defines: as a rule one of its own name, among the exercises.
     let item = names.last()?.to_string();
-    let exists = whole || function(&source::read(&file).ok()?, &item).is_some();
-    exists.then(|| side(lesson, lib, folder, file, if whole { String::new() } else { item }))
+    let mut all = files(folder).ok()?;
+    all.sort_by_key(|file| (*file != module, file.file_name() != module.file_name()));
+    let holds = |file: &PathBuf| source::read(file).is_ok_and(|text| function(&text, &item).is_some());
+    let file = all.into_iter().find(holds)?;
+    Some(side(lesson, lib, folder, file, item))
 }
 
 fn side(lesson: &str, lib: &str, folder: &Path, file: PathBuf, item: String) -> Side {

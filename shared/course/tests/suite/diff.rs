@@ -1,7 +1,9 @@
 //! `diff NN`: a lesson beside what it takes the place of.
 
-use course::diff;
+use course::error::CourseError;
 use course::state::State;
+use course::tools::Course;
+use course::{diff, lessons};
 
 use crate::tree::{Tree, narrow};
 use course::page::Page;
@@ -23,7 +25,11 @@ fn two_lessons() -> Tree {
     let tree = workbook();
     for (path, text) in [
         ("lessons/05-generation/Cargo.toml", "[lib]\nname = \"generation\"\n"),
-        ("lessons/05-generation/src/naive.rs", OLD),
+        ("lessons/05-generation/src/exercises/naive.rs", OLD),
+        (
+            "lessons/05-generation/src/naive.rs",
+            "//! Shown here.\n\npub use crate::exercises::naive::tokens;\n",
+        ),
         (
             "lessons/05-generation/src/model.rs",
             "//! A model.\n\n/// A type.\npub struct Kernels;\n\nimpl Kernels {\n    /// Runs.\n    pub fn run() -> u8 {\n        1\n    }\n}\n",
@@ -50,8 +56,8 @@ fn a_lesson_is_compared_with_what_it_replaces_and_tells_no_answer() {
     contains(
         &shown,
         &[
-            "- generation::naive::tokens",
-            "lessons/05-generation/src/naive.rs",
+            "- generation::exercises::naive::tokens",
+            "lessons/05-generation/src/exercises/naive.rs",
             "+ cache::cached::tokens",
             "+ todo!(\"06.1 Once\")",
             "- (1..=n).sum::<u32>() + kept",
@@ -72,6 +78,19 @@ fn after_a_give_up_all_of_it_is_shown() {
     contains(&shown, &["+ n + kept"]);
     assert!(!shown.contains("Left out"), "{shown}");
     assert!(State::load(&tree.course).unwrap().progress("06.1").gave_up);
+}
+
+/// What the real lessons name is found.
+#[test]
+fn every_lesson_that_replaces_something_can_be_compared() {
+    let course = Course::from_env();
+    for folder in lessons::folders(&course).unwrap() {
+        let number = lessons::number_of(&folder).unwrap();
+        match diff::show(&course, &number, false, &PAGE) {
+            Ok(_) | Err(CourseError::NotNow { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 #[test]
