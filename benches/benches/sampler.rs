@@ -188,7 +188,7 @@ fn shares(subject: &Subject, is_trial: bool) {
     for (name, params) in settings(vocab_size) {
         for (kind, replace) in [("made up", Some(&made_up)), ("the model's own", None)] {
             let [alone, eight] = BATCH_SIZES.map(|rows| share(subject, &params, replace, rows, is_trial));
-            // Random weights know nothing, so every token is about as likely: the hardest case for whoever keeps the likeliest.
+            // Random weights know nothing, so every token is about as likely: the hardest case for a sampler that keeps the likeliest.
             let target = match subject.model.name == TARGET_MODEL && !is_trial {
                 true => table::target_below(alone.share(), 0.05, "< 5 %"),
                 false => "-".to_owned(),

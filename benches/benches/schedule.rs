@@ -75,7 +75,7 @@ fn decisions(is_trial: bool) {
     println!("{table}");
 }
 
-/// A policy matters where somebody can join.
+/// Policies differ only where a waiting request can join.
 fn policies_for(crowd: Crowd) -> Vec<Box<dyn Policy>> {
     match crowd == Crowd::MIX {
         true => policies(),

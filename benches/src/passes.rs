@@ -46,7 +46,7 @@ impl<'a> Single<'a> {
     pub fn pass(&mut self) -> f32 {
         let Subject { model, pool, .. } = self.subject;
         let kept = self.cache.truncate(self.num_cached);
-        kept.expect("so many positions were filled");
+        kept.expect("the cache holds more positions than that");
         let logits = kv_cache::forward::forward(
             &model.config,
             &model.weights,

@@ -60,7 +60,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Nobody but 256 that decode.
+    /// 256 requests, all of which decode.
     pub const DECODE: Crowd = Crowd {
         decoding: RUNNING,
         prefilling: 0,

@@ -23,7 +23,7 @@ impl Subject {
     /// Opens a model and measures the machine.
     ///
     /// # Panics
-    /// If the model can not be opened: a bench has nobody to tell.
+    /// If the model can not be opened: a bench has no reader to ask for another.
     pub fn open(model: &str) -> Subject {
         let model = Model::open(model).unwrap_or_else(|error| panic!("{error}"));
         let pool = Pool::with_available_threads();
