@@ -196,6 +196,15 @@ impl ContiguousCache {
         Ok(())
     }
 
+    /// Keeps what the pass before wrote, and goes on at position `first`: what is held from there on is forgotten.
+    ///
+    /// # Errors
+    /// [`CacheError::TruncateBeyondLen`] where fewer positions are held.
+    pub fn resume_at(&mut self, first: usize) -> Result<(), CacheError> {
+        self.advance(self.rows_in_pass);
+        self.truncate(first)
+    }
+
     /// Forgets all positions and keeps the memory.
     pub fn clear(&mut self) {
         (self.len, self.rows_in_pass) = (0, 0);

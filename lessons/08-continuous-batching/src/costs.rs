@@ -1,21 +1,21 @@
-//! One small task for each function that a reader can write: what it costs is counted, yours beside the reference's.
+//! One small task for each function that a reader writes. Its cost is counted, yours beside the reference's.
 
-use crate::admission::admit;
 use crate::batch::Batch;
-use crate::cancellation::test_cancellation;
 use crate::careless::correct;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::event::Delivery;
+use crate::exercises::admission::admit;
+use crate::exercises::cancellation::test_cancellation;
+use crate::exercises::ragged::build_batch;
+use crate::exercises::recycle::recycle;
+use crate::exercises::step::step;
 use crate::limits::EngineLimits;
 use crate::memory::Memory;
 use crate::queues::Queues;
-use crate::ragged::build_batch;
-use crate::recycle::recycle;
 use crate::request::{Request, SeqId, Status};
 use crate::runner::{NoModel, Runner};
 use crate::slots::{Slot, SlotId, Slots};
-use crate::step::step;
 use lab::cost::Task;
 use lab::ledger;
 use training::TokenId;
@@ -23,7 +23,7 @@ use training::TokenId;
 /// Requests and slots of all tasks.
 const EIGHT: usize = 8;
 
-/// The tasks. Nothing here need allocate once it has run, except the requests of 08.4 and the engines of the last one.
+/// The tasks. After a first run only the requests of 08.4 and the engines of 08.5 have to allocate.
 pub fn tasks() -> Vec<Task> {
     vec![ragged(), joining(), leaving(), steps(), cancellation()]
 }
@@ -54,9 +54,9 @@ fn joining() -> Task {
     let mut memory = Slots::new(EIGHT, 128);
     Task::new("08.2", "eight of sixteen join", move || {
         admit(&mut queues, &mut memory, EIGHT);
-        // Back again, for the next time: to the end of the queue.
+        // They go back to the end of the queue, for the next run of this task.
         for request in queues.running.drain(..) {
-            memory.release(request.id);
+            Memory::<()>::free(&mut memory, request.id);
             queues.waiting.push_back(request);
         }
     })
@@ -77,16 +77,16 @@ fn leaving() -> Task {
     })
 }
 
-/// Counts passes and rows, and computes nothing.
+/// A runner that counts passes and rows and computes nothing.
 struct Counting(NoModel);
 
-impl Runner<Slots> for Counting {
-    fn forward(&mut self, memory: &mut Slots, batch: &Batch) -> Result<&mut [f32], EngineError> {
+impl Runner for Counting {
+    fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
         ledger::count(|l| {
             l.steps += 1;
             l.rows += batch.num_rows() as u64;
         });
-        self.0.forward(memory, batch)
+        self.0.forward(batch)
     }
 }
 

@@ -1,123 +1,126 @@
-//! The engine: requests in, tokens out, and who is computed is decided anew at every step.
+//! The engine: requests in, tokens out. Before every pass it is decided anew which requests are computed.
 //!
 //! ```text
 //! step:
-//!     who was cancelled leaves; waiting requests join while there is room          schedule
-//!     one pass over the rows of all running requests                              forward
-//!     one token from each row of logits                                           choose
-//!     each token to its request and to whoever listens; who is finished leaves     publish
+//!     finished requests leave, waiting ones join while there is room, each row gets memory    schedule
+//!     one pass over the rows of all scheduled requests                                        forward
+//!     one token from each row of logits                                                       choose
+//!     each token to its request and to the receiver; finished requests leave                  publish
 //! ```
 //!
-//! A static batch keeps its places until the longest answer is done. Here a place is free again after the step in which its request ended, and
-//! taken in the next one. Supersedes [`static_batching::generate::generate_batch`]. Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
+//! A static batch keeps its places until the longest answer is done. Here the place of a request is free again after the step in which it ended,
+//! and taken in the next one. Supersedes [`static_batching::generate::generate_batch`]. Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
+//!
+//! One type serves all later lessons. They exchange its parts: the runner `R` computes, the memory `M` and the scheduler `S` decide, and `X` is
+//! what a submitter attaches to a request.
 
 use crate::batch::Batch;
 use crate::error::{EngineError, Refusal};
 use crate::event::{Delivery, Event};
+use crate::exercises::step::step;
 use crate::limits::EngineLimits;
-use crate::mailbox::Canceller;
 use crate::memory::Memory;
 use crate::queues::Queues;
-use crate::request::{Request, SeqId};
+use crate::request::{Request, SeqId, Status};
 use crate::runner::Runner;
-use crate::scheduler::{Scheduler, first_come_first_served};
-use crate::step::step;
-use crate::trace::StepTrace;
+use crate::schedule::{FirstCome, Schedule};
 use generation::GenerateError;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use training::TokenId;
 
-/// Chooses a token of a request from its row of logits `[vocab_size]`. It sees the request, prompt and output apart, and may write on the row.
-pub type Choice = Box<dyn FnMut(&Request, &mut [f32]) -> Result<TokenId, GenerateError> + Send>;
+/// Chooses the next token of a request from its row of logits `[vocab_size]`. It sees prompt, output and what was attached, and may write on the row.
+pub type Choice<X = ()> = Box<dyn FnMut(&Request<X>, &mut [f32]) -> Result<TokenId, GenerateError> + Send>;
 
 // ANCHOR: engine
-/// Runs requests together. `R` computes, `M` is the memory that each running request holds a part of.
+/// Runs requests together.
 ///
-/// The fields are open so that [`step`] can be a plain function; nobody else needs to write them.
-pub struct Engine<R, M> {
-    /// What is allowed.
+/// The fields are open so that [`step`] can be a plain function, and so that tests and figures can look inside.
+pub struct Engine<R, M, S = FirstCome, X = ()> {
+    /// What is allowed, the same for all requests.
     pub limits: EngineLimits,
-    /// Every request, each in one queue.
-    pub queues: Queues,
-    /// Keys and values, or only their number.
+    /// All requests, each in one queue.
+    pub queues: Queues<X>,
+    /// Which request holds which memory: numbers only.
     pub memory: M,
-    /// The model.
+    /// Decides which rows a step computes.
+    pub scheduler: S,
+    /// Computes the rows; owns the model and the cache.
     pub runner: R,
-    /// What the step in progress computes; the last step's until the next one.
+    /// Chooses a token from a row of logits.
+    pub choose: Choice<X>,
+    /// Rows of the step in progress; between two steps, those of the last one.
     pub batch: Batch,
-    /// `[sampling]`: the tokens that the step chose.
-    pub next: Vec<TokenId>,
-    /// Who decides.
-    pub scheduler: Scheduler<M>,
-    /// How a token is chosen.
-    pub choose: Choice,
-    pub(crate) canceller: Canceller,
+    /// `[sampling]`: the tokens that the step in progress chose, in the order of the batch.
+    pub next: Vec<Result<TokenId, GenerateError>>,
+    /// Numbers of requests to be cancelled, sent from anywhere; see [`Engine::canceller`].
+    cancels: (Sender<SeqId>, Receiver<SeqId>),
     next_id: u64,
-    pub(crate) num_steps: u64,
-    /// Whether the last step failed.
-    pub(crate) has_failed: bool,
-    pub(crate) trace: Option<Vec<StepTrace>>,
+    num_steps: u64,
 }
 // ANCHOR_END: engine
 
-/// What a step computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepReport {
-    /// Sequences in the batch.
-    pub sequences: usize,
-    /// Their rows.
-    pub rows: usize,
-    /// Rows of the sequences that had more than one: prompts, nearly always.
-    pub prompt_rows: usize,
-}
-
-impl<R: Runner<M>, M: Memory> Engine<R, M> {
-    /// An engine that serves first who came first, and chooses greedily. Where memory holds less than the model's context for one request, that is the limit.
+impl<R: Runner, M: Memory> Engine<R, M> {
+    /// An engine that serves first come, first served, and chooses greedily.
     ///
     /// # Panics
-    /// If nothing may run.
+    /// If no request may run.
     pub fn new(runner: R, memory: M, limits: EngineLimits) -> Engine<R, M> {
+        Engine::with(runner, memory, FirstCome, limits)
+    }
+}
+
+impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
+    /// An engine of these parts, which chooses greedily. Where memory holds less than the model's context for one request, that is the limit.
+    ///
+    /// # Panics
+    /// If no request may run.
+    pub fn with(runner: R, memory: M, scheduler: S, limits: EngineLimits) -> Engine<R, M, S, X> {
         assert!(limits.max_running >= 1 && limits.vocab_size >= 1, "{limits:?}");
         Engine {
             queues: Queues::with_capacity(limits.max_running),
             batch: Batch::with_capacity(limits.max_running),
             next: Vec::with_capacity(limits.max_running),
-            canceller: Canceller::with_capacity(limits.max_running),
             limits: EngineLimits {
                 max_seq_len: limits.max_seq_len.min(memory.max_seq_len()),
                 ..limits
             },
             memory,
+            scheduler,
             runner,
-            scheduler: Box::new(first_come_first_served),
             choose: Box::new(|_, logits| generation::generate::greedy(logits)),
+            cancels: channel(),
             next_id: 0,
             num_steps: 0,
-            has_failed: false,
-            trace: None,
         }
     }
 
-    /// The engine with another way to choose.
-    pub fn with_choice(self, choose: Choice) -> Engine<R, M> {
+    /// The same engine with another way to choose tokens.
+    pub fn with_choice(self, choose: Choice<X>) -> Engine<R, M, S, X> {
         Engine { choose, ..self }
     }
 
-    /// The engine with another scheduler.
-    pub fn with_scheduler(self, scheduler: Scheduler<M>) -> Engine<R, M> {
-        Engine { scheduler, ..self }
-    }
-
-    /// Accepts a request, to be computed from the next step on. It is answered with at most `max_new_tokens` tokens, or the engine's cap if that is
-    /// less. A request that needs no token, because it asks for none or because its prompt fills the context, ends at once and computes nothing.
+    /// Accepts a request with nothing of its own attached; see [`Engine::submit_with`].
     ///
     /// # Errors
-    /// An empty prompt, one that is too long, a token that the model does not know.
-    pub fn submit(&mut self, prompt: &[TokenId], max_new_tokens: usize) -> Result<SeqId, Refusal> {
+    /// As there.
+    pub fn submit(&mut self, prompt: &[TokenId], max_new_tokens: usize) -> Result<SeqId, Refusal>
+    where
+        X: Default,
+    {
+        self.submit_with(prompt, max_new_tokens, X::default())
+    }
+
+    /// Accepts a request, to be computed from the next step on. Its answer has at most `max_new_tokens` tokens, or the engine's cap if that is
+    /// less. A request that needs no token, because it asks for none or because its prompt fills the context, ends at once.
+    ///
+    /// # Errors
+    /// [`Refusal`]: an empty prompt, one that is too long, a token outside the vocabulary.
+    pub fn submit_with(&mut self, prompt: &[TokenId], max_new_tokens: usize, attached: X) -> Result<SeqId, Refusal> {
         self.limits.check_prompt(prompt)?;
         let id = SeqId(self.next_id);
         self.next_id += 1;
         let max_new_tokens = max_new_tokens.min(self.limits.max_new_tokens);
-        let mut request = Request::new(id, prompt, max_new_tokens, self.limits.max_seq_len);
+        let mut request = Request::with(id, prompt, max_new_tokens, self.limits.max_seq_len, attached);
         match request.exhausted(self.limits.max_seq_len) {
             Some(reason) => {
                 request.finish(reason);
@@ -128,80 +131,125 @@ impl<R: Runner<M>, M: Memory> Engine<R, M> {
         Ok(id)
     }
 
-    /// Ends a request and frees what it holds, at once. Its end is announced in the next step. Returns whether it was alive: a second cancel and a
-    /// number that nobody has change nothing. [`Engine::canceller`] does it while a step runs.
+    /// Ends a request and frees its memory at once; the next step reports its end. Returns whether the request was alive: a second cancel, or an
+    /// unknown number, changes nothing. [`Engine::canceller`] cancels while a step runs.
     pub fn cancel(&mut self, id: SeqId) -> bool {
         let was_alive = self.queues.cancel(id);
         self.leave();
         was_alive
     }
 
-    /// A handle to cancel from elsewhere.
-    pub fn canceller(&self) -> Canceller {
-        self.canceller.clone()
+    /// A handle to cancel from elsewhere, also from another thread: send it the number of a request. The engine looks at it before it schedules, and
+    /// once more between computing and publishing. So a request that is cancelled while the model works on it gets no token from that pass.
+    pub fn canceller(&self) -> Sender<SeqId> {
+        self.cancels.0.clone()
     }
 
-    /// One pass for all running requests; see the module. Allocates nothing once as many rows have been computed before.
+    /// One pass for all scheduled requests; see [`step`]. Allocates nothing once a step of as many rows has been taken.
     ///
     /// # Errors
-    /// As [`EngineError`] says: nothing is published then, and the next call tries the same step again, without newcomers.
-    pub fn step(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<StepReport, EngineError> {
-        let result = step(self, on_event);
-        self.has_failed = result.is_err();
-        result?;
+    /// [`EngineError`]: the runner failed. The engine can not go on after that; its owner starts a new one.
+    pub fn step(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
+        step(self, on_event)?;
         self.num_steps += 1;
-        let rows = self.batch.sequences.iter().map(|sequence| sequence.num_rows);
-        Ok(StepReport {
-            sequences: self.batch.sequences.len(),
-            rows: self.batch.num_rows(),
-            prompt_rows: rows.filter(|rows| *rows > 1).sum(),
-        })
+        Ok(())
     }
 
-    /// Steps until nothing is left to do. A request for which no token can be chosen is cancelled, and the others are answered to their end.
+    /// Steps until every request is over.
     ///
     /// # Errors
-    /// Those of [`Engine::step`]: the first one, once all others are answered, where it was about a single request.
+    /// That of the first step that fails.
     ///
     /// # Panics
-    /// If requests wait, nobody runs and nobody joins: it would go on for ever. That is a bug of who decides or of the memory.
+    /// If requests wait, none runs and none joins, so that it would go on for ever: a bug of the scheduler or of the memory.
     pub fn run(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
-        let mut failed = None;
         while !self.is_idle() {
-            let report = match self.step(on_event) {
-                Err(EngineError::Choose { id, source }) => {
-                    self.cancel(id);
-                    failed.get_or_insert(EngineError::Choose { id, source });
-                    continue;
-                }
-                report => report?,
-            };
+            self.step(on_event)?;
+            let waiting = self.queues.waiting.len();
             assert!(
-                report.rows > 0 || self.is_idle(),
-                "nothing was computed and {} requests wait: nobody will ever join",
-                self.queues.waiting.len()
+                !self.batch.is_empty() || self.is_idle(),
+                "no row was computed and {waiting} requests wait"
             );
         }
-        failed.map_or(Ok(()), Err)
+        Ok(())
     }
 
-    /// Whether all requests are over and announced.
+    /// Whether all requests are over and their ends reported.
     pub fn is_idle(&self) -> bool {
         self.queues.is_empty()
     }
 
-    /// Steps taken.
+    /// Number of steps taken.
     pub fn num_steps(&self) -> u64 {
         self.num_steps
     }
 
-    /// Keeps a trace from now on. It allocates in every step.
-    pub fn start_trace(&mut self) {
-        self.trace = Some(Vec::new());
+    // ANCHOR: parts
+    /// First part of a step: finished requests leave, and the scheduler decides which rows are computed and takes the memory for them.
+    pub fn schedule(&mut self) {
+        self.take_cancellations();
+        self.leave();
+        self.batch.clear();
+        (self.scheduler).schedule(&mut self.queues, &mut self.memory, &self.limits, &mut self.batch);
+        self.memory.complete(&mut self.batch);
     }
 
-    /// The steps since [`Engine::start_trace`].
-    pub fn trace(&self) -> &[StepTrace] {
-        self.trace.as_deref().unwrap_or_default()
+    /// Ends the requests that were cancelled through [`Engine::canceller`]. None of them moves: the batch and the running queue still agree.
+    pub fn take_cancellations(&mut self) {
+        for id in self.cancels.1.try_iter() {
+            self.queues.cancel(id);
+        }
+    }
+
+    /// Counts the rows of the pass as computed, for the requests and for memory.
+    pub fn note_computed(&mut self) {
+        // Sequences stand in the order of the running queue, so one walk over the queue finds all requests.
+        let mut running = self.queues.running.iter_mut();
+        for sequence in &self.batch.sequences {
+            let request = running.find(|request| request.id == sequence.id);
+            let request = request.expect("requests leave only between passes");
+            request.advance(sequence.num_rows);
+            self.memory.note_computed(request);
+        }
+    }
+
+    /// Moves finished requests out of the batch and frees their memory. This is the only way out of the batch, so no end forgets the memory.
+    pub fn leave(&mut self) {
+        let memory = &mut self.memory;
+        self.queues.leave(|request| {
+            memory.free(request.id);
+        });
+    }
+
+    /// Last part of a step: reports the ends since the last one. The end of a request whose receiver is gone is reported to no purpose, and ignored.
+    pub fn announce(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) {
+        for request in self.queues.ended.drain(..) {
+            let Status::Finished(reason) = request.status else {
+                panic!("request {} is in the queue of ended ones and has not ended", request.id);
+            };
+            let (id, output) = (request.id, request.output.as_slice());
+            let _ = on_event(Event::Finished { id, reason, output });
+        }
+    }
+    // ANCHOR_END: parts
+
+    /// Checks what must hold between two steps: each request is in one queue, and each running request holds memory.
+    ///
+    /// # Panics
+    /// When a rule is broken: a bug of the workbook.
+    pub fn check_invariants(&self) {
+        self.queues.check_invariants();
+        self.memory.check_invariants();
+        self.batch.check_invariants();
+        assert!(self.queues.running.len() <= self.limits.max_running);
+        for request in &self.queues.running {
+            assert!(self.memory.holds(request.id), "{} runs without memory", request.id);
+        }
+        let holders = (self.queues.running.iter().chain(&self.queues.waiting)).filter(|r| self.memory.holds(r.id));
+        assert_eq!(
+            self.memory.num_holders(),
+            holders.count(),
+            "memory is held by an unknown request"
+        );
     }
 }

@@ -1,54 +1,44 @@
-//! What a client can do wrong, and what can go wrong while computing.
+//! Requests that are refused, and passes that fail.
 
-use crate::request::SeqId;
-use generation::GenerateError;
 use kv_cache::CacheError;
 
 // ANCHOR: submit
-/// Why a request was not accepted. Nothing was kept of it, and nothing will be computed.
+/// Why a request was not accepted. The engine keeps nothing of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is nothing to continue.
+    /// The prompt has no token, so there is nothing to continue.
     #[error("the prompt is empty: expected at least one token; give it some text")]
     EmptyPrompt,
-    /// It could never run, however long it waits.
+    /// The prompt is longer than memory holds for one request, so it could never run.
     #[error(
-        "the prompt has {prompt_tokens} tokens, expected at most {max_seq_len}, what this engine holds for one request; shorten it"
+        "the prompt has {prompt_tokens} tokens, expected at most {max_seq_len}, the room of this engine for one request; shorten the prompt"
     )]
     PromptTooLong {
-        /// Tokens of the prompt.
+        /// Number of tokens of the prompt.
         prompt_tokens: usize,
-        /// Most tokens of one request.
+        /// Largest number of tokens of one request.
         max_seq_len: usize,
     },
-    /// A token id that has no embedding.
+    /// The model has no embedding for a token id.
     #[error(
         "token id {token_id} at position {position}: expected an id below {vocab_size}, the model's vocabulary; encode the text with the model's own tokenizer"
     )]
     UnknownToken {
-        /// The id.
+        /// The token id.
         token_id: u32,
-        /// Where it stands in the prompt.
+        /// Its position in the prompt.
         position: usize,
-        /// The model's vocabulary.
+        /// Number of tokens in the model's vocabulary.
         vocab_size: usize,
     },
 }
 // ANCHOR_END: submit
 
-/// Why a step failed. Nothing was published and no request has a token more: the step can be tried again. Who joined in it stays, and a choice may
-/// be asked for the same position once more.
+/// Why a pass failed, and with it the engine: nothing of the step is published. Requests and limits were checked when they were submitted and
+/// memory was taken before the pass, so this is a fault of the machine or of the workbook.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The pass could not be computed.
+    /// The forward pass refused the batch.
     #[error(transparent)]
-    Cache(#[from] CacheError),
-    /// No token could be chosen for a request. It would be the same in each further try; once it is cancelled, the others go on.
-    #[error("no token could be chosen for request {id}")]
-    Choose {
-        /// The request.
-        id: SeqId,
-        /// What is wrong with its logits.
-        source: GenerateError,
-    },
+    Forward(#[from] CacheError),
 }

@@ -1,43 +1,43 @@
-//! What an engine tells, and what it is told in return.
+//! What an engine reports to the caller of a step, and what the caller answers.
 
 use crate::request::{FinishReason, SeqId};
 use training::TokenId;
 
 // ANCHOR: event
-/// What happened to a request. Tokens of one request come in order; the end comes once for each accepted request, and last.
+/// What happened to a request. The tokens of a request come in order; its end comes once for each accepted request, and last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A token of the output.
     Token {
-        /// Whose.
+        /// Number of the request.
         id: SeqId,
-        /// The token.
+        /// The new token.
         token: TokenId,
     },
-    /// It is over, and holds nothing any more.
+    /// The request is over and holds no memory any more.
     Finished {
-        /// Whose end.
+        /// Number of the request.
         id: SeqId,
-        /// Why.
+        /// Why it ended.
         reason: FinishReason,
         /// All tokens of the output, without the end-of-text token.
         output: &'a [TokenId],
     },
 }
 
-/// What became of an event.
+/// What the receiver did with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Delivery {
-    /// Somebody took it.
+    /// The receiver took it.
     Taken,
-    /// Nobody is there any more: this request ends, and no other.
+    /// The receiver is gone: this request ends, the others go on.
     ReceiverGone,
 }
 // ANCHOR_END: event
 
 impl Event<'_> {
-    /// The request that it is about.
+    /// Number of the request that the event is about.
     pub fn id(&self) -> SeqId {
         match *self {
             Event::Token { id, .. } | Event::Finished { id, .. } => id,

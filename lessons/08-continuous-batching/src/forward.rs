@@ -10,9 +10,9 @@
 //! logits = norm(x of the rows that sample) Whead                     [sampling, vocab_size]
 //! ```
 //!
-//! Supersedes [`kv_cache::forward::forward`]. Everything but attention treats each row alone, so it does not matter whose rows stand beside each
-//! other. Attention is the cache's affair: it alone knows which keys belong to a row. No row is padding, and the head multiplies only the rows whose
-//! next token is wanted, all of them in one product.
+//! Supersedes [`kv_cache::forward::forward`]. Everything but attention treats each row alone, so rows of different sequences may stand beside each
+//! other. Attention is left to the cache, which finds the keys of a row through the batch. No row is padding, and the head multiplies only the rows
+//! whose next token is wanted, all of them in one product.
 
 use crate::batch::Batch;
 use crate::cache::KvCache;
@@ -26,14 +26,15 @@ use layout::pool::Pool;
 use loading::config::ModelConfig;
 use training::LlamaConfig;
 
-/// Computes the rows of `batch`, keeps their keys and values in `cache`, and returns one row of logits for each sequence that wants one. Shape:
+/// Makes the copies of `batch`, computes its rows, keeps their keys and values in `cache`, and returns one row of logits for each sequence that wants one. Shape:
 /// `[sampling, vocab_size]`. An empty batch gives none and computes nothing.
 ///
 /// A row's logits have the same bits whatever else is in the batch. Cost: each weight is read once for all rows; nothing is allocated once a
 /// pass of as many rows, logits and positions has been computed.
 ///
 /// # Errors
-/// A token outside the vocabulary, positions beyond the model's context, no room in the cache. The cache is unchanged then.
+/// A token outside the vocabulary, or positions beyond the model's context. No row is computed then. Memory was taken before the pass, so want of it is no
+/// error here.
 pub fn forward<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -42,11 +43,14 @@ pub fn forward<'s, L: Linear>(
     pool: &Pool,
     batch: &Batch,
 ) -> Result<&'s mut [f32], CacheError> {
+    // Copies come first, also for an empty batch: a later pass relies on them.
+    for (from, to) in &batch.copies {
+        cache.copy(*from, *to);
+    }
     if batch.is_empty() {
         return Ok(&mut []);
     }
     check_batch(&config.llama, batch)?;
-    cache.begin(batch)?;
     let rows = batch.num_rows();
     state.reserve(config, rows);
     state.reserve_positions(batch.positions.iter().max().map_or(0, |last| last + 1));
@@ -55,7 +59,6 @@ pub fn forward<'s, L: Linear>(
     for (index, layer) in weights.layers.iter().enumerate() {
         run_layer(&config.llama, index, layer, state, cache, pool, batch);
     }
-    cache.commit(batch);
     ledger::count(|l| {
         l.steps += 1;
         l.add("positions", rows as u64);
@@ -63,7 +66,7 @@ pub fn forward<'s, L: Linear>(
     Ok(head_rows(config, weights, state, pool, batch))
 }
 
-/// Refuses what no cache could take.
+/// Refuses tokens and positions that the model does not know.
 fn check_batch(config: &LlamaConfig, batch: &Batch) -> Result<(), CacheError> {
     for sequence in &batch.sequences {
         let len = batch.positions[sequence.first_row];

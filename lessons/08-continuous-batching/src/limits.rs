@@ -1,22 +1,22 @@
-//! What an engine allows.
+//! The limits of an engine.
 
 use crate::error::Refusal;
 use loading::config::ModelConfig;
 use training::TokenId;
 
 // ANCHOR: limits
-/// What an engine allows, the same for all requests.
+/// The limits of an engine, the same for all requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineLimits {
-    /// Most requests that are computed in one step.
+    /// Largest number of requests that are computed in one step.
     pub max_running: usize,
-    /// Most tokens of one output, whatever the request asks for.
+    /// Largest number of tokens of one output, whatever the request asks for.
     pub max_new_tokens: usize,
-    /// Most tokens of prompt and output together: the model's context, or what memory holds for one request if that is less.
+    /// Largest number of tokens of prompt and output together: the model's context, or the room in memory for one request if that is less.
     pub max_seq_len: usize,
-    /// Tokens of the vocabulary: numbers in a row of logits.
+    /// Number of tokens in the vocabulary, and of numbers in a row of logits.
     pub vocab_size: usize,
-    /// Every token that ends a text.
+    /// All tokens that end a text.
     pub end_of_text: Vec<TokenId>,
 }
 // ANCHOR_END: limits
@@ -36,7 +36,7 @@ impl EngineLimits {
     /// Refuses a prompt that could never run.
     ///
     /// # Errors
-    /// An empty one, one that is too long, a token outside the vocabulary.
+    /// An empty prompt, one that is too long, a token outside the vocabulary.
     pub fn check_prompt(&self, prompt: &[TokenId]) -> Result<(), Refusal> {
         if prompt.is_empty() {
             return Err(Refusal::EmptyPrompt);

@@ -1,49 +1,70 @@
-//! What the scheduler knows of memory: numbers, no floats.
+//! Memory as the scheduler sees it: numbers, no floats.
 
+use crate::batch::Batch;
 use crate::request::{Request, SeqId};
-use crate::slots::SlotId;
 
 /// Whether a request may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It holds memory now.
+    /// The request holds memory now.
     Admitted,
-    /// Not now. It holds nothing.
+    /// There is no room now. The request holds nothing.
     NoRoom,
 }
 
 // ANCHOR: memory
-/// Memory for the keys and values of many sequences, as the one who decides sees it. [`crate::cache::KvCache`] is the other side, that of the
-/// forward pass. A memory owns all that it needs.
-pub trait Memory: 'static {
-    /// Most tokens that one sequence may hold. A request that can not fit is refused when it is submitted.
+/// Room for the keys and values of many sequences, as the scheduler sees it. The floats themselves are in a [`crate::cache::KvCache`], which the
+/// forward pass writes and reads. Everything that may run out is taken here, before a pass, so the pass itself can not fail for want of memory.
+///
+/// The life of a sequence: [`Memory::admit`], then before each pass [`Memory::grow`] and after it [`Memory::note_computed`], at its end [`Memory::free`].
+pub trait Memory<X = ()> {
+    /// Largest number of tokens that one sequence may have. A request that can not fit is refused when it is submitted.
     fn max_seq_len(&self) -> usize;
 
-    /// Reserves what a request needs until its end, or nothing at all. Memory that holds the request's first tokens already says so by setting
-    /// `num_computed`, at most to one less than there are, so that a row is left to compute; slots never do.
+    /// Gives a request memory, or changes nothing. Where memory already holds the keys and values of the request's first tokens, it sets
+    /// `num_computed` to their number, at most to one less than the request has, so that at least one row is computed.
     ///
     /// # Panics
-    /// If it holds memory already.
-    fn admit(&mut self, request: &mut Request) -> Admission;
+    /// If the request holds memory already.
+    fn admit(&mut self, request: &mut Request<X>) -> Admission;
 
-    /// Gives back all that a sequence holds. Returns whether it held anything: a second call and a number that nobody has change nothing.
-    fn release(&mut self, id: SeqId) -> bool;
+    /// Makes room for the first `num_tokens` tokens of an admitted sequence. Returns false, and changes nothing, if there is none.
+    fn grow(&mut self, id: SeqId, num_tokens: usize) -> bool;
+
+    /// Is called after a pass: keys and values of the request's first `num_computed` tokens are written now.
+    fn note_computed(&mut self, _request: &Request<X>) {}
+
+    /// Takes back all memory of a sequence. Returns whether it held any: a second call, or an unknown number, changes nothing.
+    fn free(&mut self, id: SeqId) -> bool;
 
     /// Whether a sequence holds memory.
     fn holds(&self, id: SeqId) -> bool;
 
-    /// Sequences that hold memory.
+    /// Number of sequences that hold memory.
     fn num_holders(&self) -> usize;
 
-    /// The slot that a sequence sits in, for traces; `None` where memory has no slots.
-    fn slot_of(&self, _id: SeqId) -> Option<SlotId> {
-        None
-    }
+    /// Appends the numbers of the pieces of memory that a sequence holds, in the order of its positions.
+    ///
+    /// # Panics
+    /// If the sequence holds nothing.
+    fn write_table(&self, id: SeqId, table: &mut Vec<u32>);
+
+    /// Moves the copies that the next pass has to make first, as (from, to), to the end of `copies`.
+    fn take_copies(&mut self, _copies: &mut Vec<(u32, u32)>) {}
 
     /// Checks what must hold between any two calls.
     ///
     /// # Panics
-    /// When a rule is broken: our own bug.
+    /// When a rule is broken: a bug of the workbook.
     fn check_invariants(&self);
+
+    /// Writes into a scheduled batch where its sequences lie and what has to be copied first.
+    fn complete(&mut self, batch: &mut Batch) {
+        for index in 0..batch.sequences.len() {
+            let id = batch.sequences[index].id;
+            batch.add_table(|table| self.write_table(id, table));
+        }
+        self.take_copies(&mut batch.copies);
+    }
 }
 // ANCHOR_END: memory

@@ -1,22 +1,28 @@
-//! The queues. A request is in exactly one of them: who owns it says where it stands.
+//! The queues of requests. A request is in exactly one of them.
 
 use crate::request::{FinishReason, Request, SeqId, Status};
 use std::collections::VecDeque;
 
-/// All requests that are not over, and those whose end was not announced yet.
-#[derive(Debug, Default)]
-pub struct Queues {
-    /// Accepted, oldest first. They hold no memory.
-    pub waiting: VecDeque<Request>,
-    /// In the batch, in the order in which they joined. Each holds memory, also a finished one that has not left yet.
-    pub running: Vec<Request>,
-    /// Finished, to be announced in the next step. They hold no memory.
-    pub ended: Vec<Request>,
+/// All requests whose end was not reported yet.
+#[derive(Debug)]
+pub struct Queues<X = ()> {
+    /// Requests that wait to join. They compute nothing.
+    pub waiting: VecDeque<Request<X>>,
+    /// Requests that run, in the order in which they joined. Each holds memory, also a finished one that has not left yet.
+    pub running: Vec<Request<X>>,
+    /// Finished requests whose end the next step reports. They hold no memory once [`Queues::leave`] has run.
+    pub ended: Vec<Request<X>>,
 }
 
-impl Queues {
+impl<X> Default for Queues<X> {
+    fn default() -> Queues<X> {
+        Queues::with_capacity(0)
+    }
+}
+
+impl<X> Queues<X> {
     /// Empty queues with room for `max_running` requests that run and end.
-    pub fn with_capacity(max_running: usize) -> Queues {
+    pub fn with_capacity(max_running: usize) -> Queues<X> {
         Queues {
             waiting: VecDeque::new(),
             running: Vec::with_capacity(max_running),
@@ -24,27 +30,19 @@ impl Queues {
         }
     }
 
-    /// Whether there is nothing to do and nothing to say.
+    /// Whether there is no request at all.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty() && self.ended.is_empty()
     }
 
     // ANCHOR: cancel
-    /// Ends a request, whatever its state. A running one stays in its queue until it leaves, so that nothing moves while a pass computes.
-    /// Returns whether it was alive: a second cancel and a number that nobody has change nothing.
+    /// Ends a request, whatever its state. It stays in its queue until [`Queues::leave`], so that no request moves while a pass computes. Returns
+    /// whether the request was alive: a second cancel, or an unknown number, changes nothing.
     ///
     /// Cost: a look at each request.
     pub fn cancel(&mut self, id: SeqId) -> bool {
-        if let Some(place) = self.waiting.iter().position(|request| request.id == id) {
-            let request = self.waiting.remove(place);
-            self.ended.extend(request.map(|mut request| {
-                request.finish(FinishReason::Cancelled);
-                request
-            }));
-            return true;
-        }
-        let is_it = |request: &&mut Request| request.id == id && !request.is_finished();
-        match self.running.iter_mut().find(is_it) {
+        let mut alive = self.waiting.iter_mut().chain(&mut self.running);
+        match alive.find(|request| request.id == id && !request.is_finished()) {
             Some(request) => {
                 request.finish(FinishReason::Cancelled);
                 true
@@ -54,24 +52,35 @@ impl Queues {
     }
     // ANCHOR_END: cancel
 
-    /// Takes all finished requests out of the running ones, in order. `release` gets each of them, to give its memory back: this is the only way
-    /// out of the batch, so no end forgets it.
-    pub fn leave(&mut self, mut release: impl FnMut(&Request)) {
-        for request in self.running.extract_if(.., |request| request.is_finished()) {
-            release(&request);
+    /// Moves all finished requests to the ended ones, in order. `free` gets each of them, to free the memory that it holds.
+    pub fn leave(&mut self, mut free: impl FnMut(&Request<X>)) {
+        let mut end = |request: Request<X>| {
+            free(&request);
             self.ended.push(request);
+        };
+        if self.waiting.iter().any(Request::is_finished) {
+            let waiting = std::mem::take(&mut self.waiting);
+            for request in waiting {
+                match request.is_finished() {
+                    true => end(request),
+                    false => self.waiting.push_back(request),
+                }
+            }
         }
+        self.running
+            .extract_if(.., |request| request.is_finished())
+            .for_each(end);
     }
 
     /// All requests.
-    pub fn all(&self) -> impl Iterator<Item = &Request> {
+    pub fn all(&self) -> impl Iterator<Item = &Request<X>> {
         self.waiting.iter().chain(&self.running).chain(&self.ended)
     }
 
     /// Checks what must hold between two steps.
     ///
     /// # Panics
-    /// When a rule is broken: our own bug.
+    /// When a rule is broken: a bug of the workbook.
     pub fn check_invariants(&self) {
         let mut ids: Vec<SeqId> = self.all().map(|request| request.id).collect();
         ids.sort_unstable();
@@ -80,21 +89,27 @@ impl Queues {
             "a request is in two queues: {ids:?}"
         );
         for request in self.all() {
-            assert!(request.num_computed <= request.num_tokens(), "{request:?}");
-            assert!(request.output.len() <= request.max_new_tokens, "{request:?}");
+            let (id, computed, known) = (request.id, request.num_computed, request.num_tokens());
+            assert!(computed <= known, "{id}: {computed} of {known} tokens computed");
+            assert!(
+                request.output.len() <= request.max_new_tokens,
+                "{id}: the output is too long"
+            );
         }
         for request in &self.waiting {
-            assert_eq!(request.status, Status::Waiting, "{request:?}");
-            assert_eq!(request.num_computed, 0, "{request:?}");
+            assert_eq!(
+                (request.status, request.num_computed),
+                (Status::Waiting, 0),
+                "{} waits",
+                request.id
+            );
         }
         for request in &self.running {
-            assert_ne!(request.status, Status::Waiting, "{request:?}");
-            assert!(!request.is_finished(), "it has not left: {request:?}");
+            assert_ne!(request.status, Status::Waiting, "{} runs", request.id);
+            assert!(!request.is_finished(), "{} has ended and not left", request.id);
         }
         for request in &self.ended {
-            assert!(request.is_finished(), "{request:?}");
+            assert!(request.is_finished(), "{} has not ended", request.id);
         }
-        let waiting: Vec<SeqId> = self.waiting.iter().map(|request| request.id).collect();
-        assert!(waiting.is_sorted(), "first come, first served: {waiting:?}");
     }
 }

@@ -1,10 +1,10 @@
-//! A request from submission to its end: what was asked, what has been answered, and how far the computing got.
+//! A request from submission to its end: what was asked, what has been answered, and how many of its tokens are computed.
 
 use crate::limits::EngineLimits;
 use serde::{Deserialize, Serialize};
 use training::TokenId;
 
-/// A request's number. The engine counts them up, so a number is never used twice, and a late cancel can hit nobody else.
+/// The number of a request. The engine counts numbers up and never uses one twice, so a late cancel can not hit another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SeqId(pub u64);
@@ -16,17 +16,17 @@ impl std::fmt::Display for SeqId {
 }
 
 // ANCHOR: states
-/// Where a request stands. It only ever moves downwards in this list.
+/// The state of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Accepted; holds no memory.
+    /// The request is accepted and holds no memory.
     Waiting,
-    /// Holds memory; its prompt is not computed yet.
+    /// The request holds memory, and part of its known tokens is not computed yet.
     Prefilling,
-    /// Holds memory; each step computes its newest token.
+    /// The request holds memory, and each step computes its newest token.
     Decoding,
-    /// Nothing more will be computed for it.
+    /// Nothing more will be computed for the request.
     Finished(FinishReason),
 }
 
@@ -34,18 +34,20 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model wrote an end-of-text token.
+    /// The model generated an end-of-text token.
     Stop,
-    /// All tokens asked for were written.
+    /// The output has as many tokens as were asked for.
     Length,
-    /// The context is full.
+    /// Prompt and output fill the context.
     Context,
-    /// Somebody cancelled it, or nobody was there any more to take its tokens.
+    /// The request was cancelled, or its receiver was gone.
     Cancelled,
+    /// No token could be chosen from the request's logits, for example because one of them is NaN.
+    ChoiceFailed,
 }
 // ANCHOR_END: states
 
-/// The reasons that one request alone knows too.
+/// A single run of an earlier lesson ends for one of the first three reasons.
 impl From<generation::FinishReason> for FinishReason {
     fn from(reason: generation::FinishReason) -> FinishReason {
         match reason {
@@ -57,30 +59,41 @@ impl From<generation::FinishReason> for FinishReason {
 }
 
 // ANCHOR: request
-/// A request that was accepted. It is owned by exactly one of the [`crate::queues::Queues`].
+/// An accepted request. Exactly one of the [`crate::queues::Queues`] owns it.
 ///
-/// Its tokens are those of `prompt`, then those of `output`; a token's place in this row is its position. The first `num_computed` of them
-/// have their keys and values in memory, the others are what the next step computes.
+/// Its tokens are those of `prompt`, then those of `output`; the index of a token in this sequence is its position. Keys and values of the
+/// first `num_computed` tokens are in memory; the later ones are still to be computed.
+///
+/// `X` is what the submitter attached to the request. This lesson attaches nothing. The engine carries it along and never looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Its number.
+pub struct Request<X = ()> {
+    /// Number of the request.
     pub id: SeqId,
-    /// What it begins with. Never changes.
+    /// Tokens that the text begins with. They never change.
     pub prompt: Vec<TokenId>,
-    /// What was generated so far, without the end-of-text token. Grows by one token a step.
+    /// Tokens generated so far, without the end-of-text token.
     pub output: Vec<TokenId>,
-    /// Tokens whose keys and values are in memory; written by [`Request::accept`].
+    /// Number of tokens whose keys and values are in memory. Memory sets it at admission, the engine counts it up after each pass.
     pub num_computed: usize,
-    /// Most tokens of the output.
+    /// Largest number of tokens in the output.
     pub max_new_tokens: usize,
-    /// Where it stands.
+    /// State of the request.
     pub status: Status,
+    /// Data that the submitter attached.
+    pub attached: X,
 }
 // ANCHOR_END: request
 
 impl Request {
-    /// A waiting request with room for its whole output, so that no later step allocates for it.
+    /// A waiting request with nothing attached; see [`Request::with`].
     pub fn new(id: SeqId, prompt: &[TokenId], max_new_tokens: usize, max_seq_len: usize) -> Request {
+        Request::with(id, prompt, max_new_tokens, max_seq_len, ())
+    }
+}
+
+impl<X> Request<X> {
+    /// A waiting request. It has room for its whole output, so that no later step allocates for it.
+    pub fn with(id: SeqId, prompt: &[TokenId], max_new_tokens: usize, max_seq_len: usize, attached: X) -> Request<X> {
         let room = max_new_tokens.min(max_seq_len.saturating_sub(prompt.len()));
         Request {
             id,
@@ -89,10 +102,11 @@ impl Request {
             num_computed: 0,
             max_new_tokens,
             status: Status::Waiting,
+            attached,
         }
     }
 
-    /// Tokens of prompt and output together.
+    /// Number of tokens of prompt and output together.
     pub fn num_tokens(&self) -> usize {
         self.prompt.len() + self.output.len()
     }
@@ -102,18 +116,17 @@ impl Request {
         self.prompt.iter().chain(&self.output).copied()
     }
 
-    /// Whether it has ended.
+    /// Whether the request has ended.
     pub fn is_finished(&self) -> bool {
         matches!(self.status, Status::Finished(_))
     }
 
-    /// Ends it.
+    /// Ends the request.
     pub fn finish(&mut self, reason: FinishReason) {
         self.status = Status::Finished(reason);
     }
 
-    /// Why the model need not be asked for another token; `None` while it has to be. The order is that of the loop for one request: first
-    /// the tokens asked for, then the context.
+    /// Why no further token is needed; `None` while one is. The limit on new tokens is checked before the context, as in a single run.
     pub fn exhausted(&self, max_seq_len: usize) -> Option<FinishReason> {
         if self.output.len() >= self.max_new_tokens {
             Some(FinishReason::Length)
@@ -124,12 +137,18 @@ impl Request {
         }
     }
 
+    /// Counts `num_rows` more tokens as computed. A request whose known tokens are all computed decodes from then on.
+    pub fn advance(&mut self, num_rows: usize) {
+        self.num_computed += num_rows;
+        if self.num_computed == self.num_tokens() && !self.is_finished() {
+            self.status = Status::Decoding;
+        }
+    }
+
     // ANCHOR: accept
-    /// Takes the token that follows all others: these are computed now. Ends the request where the token or the limits say so. Returns
-    /// the token if it belongs to the output; an end-of-text token does not.
+    /// Takes the token that follows all others, and ends the request where this token or the limits say so. Returns the token if it
+    /// belongs to the output; an end-of-text token does not.
     pub fn accept(&mut self, token: TokenId, limits: &EngineLimits) -> Option<TokenId> {
-        self.num_computed = self.num_tokens();
-        self.status = Status::Decoding;
         if limits.end_of_text.contains(&token) {
             self.finish(FinishReason::Stop);
             return None;

@@ -1,53 +1,53 @@
-//! Slots: memory cut into equal places, one request each, used again as soon as it leaves.
+//! Slots: memory cut into equal pieces, one for each request, used again as soon as the request has left.
 //!
-//! A slot is either free or held, and it knows which. The free ones form a list that runs through the slots themselves: each names the next
-//! one. So taking a slot and giving it back are two writes each, whatever the number of slots, and nothing is ever allocated or moved.
+//! A slot is either free or held. The free ones form a list that runs through the slots themselves: each holds the number of the next one. So
+//! taking a slot and putting it back are two writes each, whatever the number of slots, and nothing is allocated or moved.
 //!
 //! ```text
 //! first_free = 2        slot 0: held by 7     slot 1: free, next none     slot 2: free, next 1     slot 3: held by 4
 //! ```
 
+use crate::exercises::recycle::recycle;
 use crate::memory::{Admission, Memory};
-use crate::recycle::recycle;
 use crate::request::{Request, SeqId};
 use serde::{Deserialize, Serialize};
 
-/// The number of a slot.
+/// The number of a slot, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SlotId(pub usize);
 
 // ANCHOR: slot
-/// One place.
+/// The state of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// Nobody's. What is stored in it is left over and means nothing.
+    /// No request holds the slot. The floats in it are left over from an earlier owner.
     Free {
-        /// The free slot after this one.
+        /// The free slot behind this one on the free list.
         next: Option<SlotId>,
     },
-    /// Somebody's.
+    /// A request holds the slot.
     Held {
-        /// Whose.
+        /// Number of that request.
         owner: SeqId,
-        /// Positions that are stored; what lies beyond is left over from an earlier owner.
+        /// Number of positions in use; the floats behind them are left over from an earlier owner.
         len: usize,
     },
 }
 // ANCHOR_END: slot
 
-/// Numbers of all slots; the floats are in [`crate::slot_cache::SlotCache`]. By itself it is the memory of a scheduler without a model.
+/// Which request holds which slot. The floats are in [`crate::slot_cache::SlotCache`].
 #[derive(Clone, Debug)]
 pub struct Slots {
     slots: Vec<Slot>,
-    /// The slot that the next request gets: the one that became free last, whose lines may still be in the processor's cache.
+    /// The slot that the next request gets: the one that became free last, as its lines may still be in the processor's cache.
     first_free: Option<SlotId>,
-    /// Most tokens of one slot.
+    /// Number of positions in one slot.
     capacity: usize,
 }
 
 impl Slots {
-    /// `num_slots` free slots for up to `capacity` tokens each, to be taken in the order of their numbers.
+    /// `num_slots` free slots for up to `capacity` tokens each, taken in the order of their numbers.
     pub fn new(num_slots: usize, capacity: usize) -> Slots {
         let next = |slot: usize| (slot + 1 < num_slots).then_some(SlotId(slot + 1));
         Slots {
@@ -62,7 +62,7 @@ impl Slots {
         &self.slots
     }
 
-    /// Most tokens of one slot.
+    /// Number of positions in one slot.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -84,7 +84,7 @@ impl Slots {
         self.slots.iter().position(is_it).map(SlotId)
     }
 
-    /// Positions stored in a slot; zero in a free one.
+    /// Number of positions of a slot that have memory taken for them; zero in a free slot.
     pub fn len(&self, slot: SlotId) -> usize {
         match self.slots[slot.0] {
             Slot::Held { len, .. } => len,
@@ -92,26 +92,17 @@ impl Slots {
         }
     }
 
-    /// Says how many positions a held slot stores now.
-    ///
-    /// # Panics
-    /// If it is free, or `len` is beyond its capacity.
-    pub fn set_len(&mut self, slot: SlotId, len: usize) {
-        assert!(len <= self.capacity, "{len} positions in a slot of {}", self.capacity);
-        match &mut self.slots[slot.0] {
-            Slot::Held { len: stored, .. } => *stored = len,
-            Slot::Free { .. } => panic!("{slot:?} is free, it stores nothing"),
-        }
-    }
-
-    /// Slots that nobody holds. Cost: a look at each slot.
+    /// Number of free slots. Cost: a look at each slot.
     pub fn num_free(&self) -> usize {
-        self.slots.len() - self.num_holders()
+        self.slots
+            .iter()
+            .filter(|slot| matches!(slot, Slot::Free { .. }))
+            .count()
     }
 }
 
-impl Memory for Slots {
-    /// The capacity of a slot; nothing where there is no slot, so that nobody waits for one.
+impl<X> Memory<X> for Slots {
+    /// The capacity of a slot; zero where there is no slot, so that no request waits for one.
     fn max_seq_len(&self) -> usize {
         match self.slots.is_empty() {
             true => 0,
@@ -119,15 +110,25 @@ impl Memory for Slots {
         }
     }
 
-    fn admit(&mut self, request: &mut Request) -> Admission {
-        assert!(!self.holds(request.id), "{} holds a slot already", request.id);
+    fn admit(&mut self, request: &mut Request<X>) -> Admission {
+        assert!(self.find(request.id).is_none(), "{} holds a slot already", request.id);
         match self.take(request.id) {
             Some(_) => Admission::Admitted,
             None => Admission::NoRoom,
         }
     }
 
-    fn release(&mut self, id: SeqId) -> bool {
+    /// A slot has room for `capacity` tokens from the start: this only notes how many are in use.
+    fn grow(&mut self, id: SeqId, num_tokens: usize) -> bool {
+        let slot = self.find(id).expect("an admitted sequence holds a slot");
+        let has_room = num_tokens <= self.capacity;
+        if has_room && let Slot::Held { len, .. } = &mut self.slots[slot.0] {
+            *len = num_tokens;
+        }
+        has_room
+    }
+
+    fn free(&mut self, id: SeqId) -> bool {
         match self.find(id) {
             Some(slot) => recycle(&mut self.slots, &mut self.first_free, slot, id),
             None => false,
@@ -139,12 +140,12 @@ impl Memory for Slots {
     }
 
     fn num_holders(&self) -> usize {
-        let is_held = |slot: &&Slot| matches!(slot, Slot::Held { .. });
-        self.slots.iter().filter(is_held).count()
+        self.slots.len() - self.num_free()
     }
 
-    fn slot_of(&self, id: SeqId) -> Option<SlotId> {
-        self.find(id)
+    fn write_table(&self, id: SeqId, table: &mut Vec<u32>) {
+        let slot = self.find(id).expect("an admitted sequence holds a slot");
+        table.push(slot.0 as u32);
     }
 
     fn check_invariants(&self) {

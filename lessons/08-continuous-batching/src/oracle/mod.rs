@@ -44,7 +44,9 @@ pub const NUM_KV_HEADS: usize = 2;
 pub const HEAD_DIM: usize = 4;
 
 /// A model without weights, for sequences of up to `max_seq_len` tokens.
-pub struct Oracle {
+pub struct Oracle<C> {
+    /// The cache under test.
+    pub cache: C,
     config: LlamaConfig,
     pool: Pool,
     /// `[rows]`: what the oracle knows of each row; below 2^24, so that an f32 holds it exactly.
@@ -57,12 +59,13 @@ pub struct Oracle {
     logits: Vec<f32>,
 }
 
-impl Oracle {
-    /// An oracle for contexts of up to `max_seq_len` tokens. Cost of a row: `max_seq_len` query heads for each key head and layer.
+impl<C: KvCache> Oracle<C> {
+    /// An oracle over a cache, for contexts of up to `max_seq_len` tokens; [`config`] is the shape that the cache needs. Cost of a row: `max_seq_len`
+    /// query heads for each key head and layer.
     ///
     /// # Panics
     /// Beyond 1024 tokens, where f32 can not keep positions apart any more.
-    pub fn new(max_seq_len: usize) -> Oracle {
+    pub fn new(max_seq_len: usize, cache: C) -> Oracle<C> {
         assert!((1..=1024).contains(&max_seq_len));
         let config = config(max_seq_len);
         // ANCHOR: one_hot
@@ -72,6 +75,7 @@ impl Oracle {
         let of_one_head: Vec<f32> = picks.flatten().collect();
         // ANCHOR_END: one_hot
         Oracle {
+            cache,
             queries: of_one_head.repeat(NUM_KV_HEADS),
             config,
             pool: Pool::new(1),
@@ -81,11 +85,6 @@ impl Oracle {
             scores: Vec::new(),
             logits: Vec::new(),
         }
-    }
-
-    /// The shape that a cache for this oracle needs.
-    pub fn config(&self) -> &LlamaConfig {
-        &self.config
     }
 
     /// Queries, keys and values of each row, for one layer.
@@ -115,20 +114,22 @@ impl Oracle {
     }
 }
 
-impl<C: KvCache> Runner<C> for Oracle {
-    fn forward(&mut self, cache: &mut C, batch: &Batch) -> Result<&mut [f32], EngineError> {
+impl<C: KvCache> Runner for Oracle<C> {
+    fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
+        for (from, to) in &batch.copies {
+            self.cache.copy(*from, *to);
+        }
         if batch.is_empty() {
             return Ok(&mut []);
         }
-        cache.begin(batch)?;
         self.hidden.clear();
         self.hidden.extend(batch.tokens.iter().map(|token| token.0));
         let width = self.config.q_size();
         self.attended.resize(batch.num_rows() * width, 0.0);
         for layer in 0..NUM_LAYERS {
             self.write_qkv(layer, batch);
-            cache.append(layer, batch, &self.qkv);
-            cache.attend(
+            self.cache.append(layer, batch, &self.qkv);
+            self.cache.attend(
                 &self.pool,
                 &self.config,
                 layer,
@@ -141,7 +142,6 @@ impl<C: KvCache> Runner<C> for Oracle {
                 *hidden = mix(*hidden, read.iter().copied());
             }
         }
-        cache.commit(batch);
         self.write_logits(batch);
         Ok(&mut self.logits)
     }

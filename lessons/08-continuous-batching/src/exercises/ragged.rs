@@ -6,9 +6,9 @@ use crate::request::Request;
 /// Writes into `batch` what the running requests need computed: of each request, in order, all tokens whose keys and values are not in memory
 /// yet. For a request that just joined that is its prompt, for one that decodes its newest token.
 ///
-/// What stood in `batch` is forgotten, its room is used again. Each request wants the token after its last row. Every one of `running` has at
-/// least one token to compute. Cost: one token and one position a row; no allocation once the batch has been as large.
-pub fn build_batch(running: &[Request], batch: &mut Batch) {
+/// The rows of the step before are removed first. Each request wants the token after its last row. Every one of `running` has at least one token
+/// to compute. Cost: one token and one position a row; no allocation once the batch has been as large.
+pub fn build_batch<X>(running: &[Request<X>], batch: &mut Batch) {
     // ANCHOR: ex_08_1
     batch.clear();
     for request in running {

@@ -1,12 +1,12 @@
-//! A slot goes back.
+//! A slot goes back to the free list.
 
 use crate::request::SeqId;
 use crate::slots::{Slot, SlotId};
 
-/// Puts a slot that `owner` held back at the front of the free list, and returns true.
+/// Puts a slot that `owner` holds back at the front of the free list, and returns true.
 ///
-/// If the slot is free, or held by somebody else by now, nothing changes, and it returns false: so that a second release of one request can
-/// neither put a slot on the list twice nor take it from its next owner. Cost: constant; what is stored in the slot is left as it is.
+/// If the slot is free, or held by another request by now, nothing changes, and it returns false. So a second release of one request can neither
+/// put a slot on the list twice nor take it from its next owner. Cost: constant; the floats in the slot stay as they are.
 pub fn recycle(slots: &mut [Slot], first_free: &mut Option<SlotId>, slot: SlotId, owner: SeqId) -> bool {
     // ANCHOR: ex_08_3
     match slots[slot.0] {

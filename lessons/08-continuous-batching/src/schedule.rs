@@ -1,0 +1,33 @@
+//! Who is computed in a step: the part of the engine that can be exchanged.
+
+use crate::batch::Batch;
+use crate::exercises::admission::admit;
+use crate::exercises::ragged::build_batch;
+use crate::limits::EngineLimits;
+use crate::memory::Memory;
+use crate::queues::Queues;
+
+// ANCHOR: schedule
+/// Decides, before each pass, which requests run and which of their rows are computed.
+pub trait Schedule<M, X = ()> {
+    /// Moves requests between the queues, takes memory for every row, and writes the rows into `batch`. Sequences stand in the order of the
+    /// running queue; a running request may have none. Tables and copies are added afterwards, by [`Memory::complete`].
+    fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch);
+}
+
+/// First come, first served. A request that was admitted runs in every step until its end, so memory has to admit a request only if it can hold
+/// all of its tokens to come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FirstCome;
+
+impl<M: Memory<X>, X> Schedule<M, X> for FirstCome {
+    fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch) {
+        admit(queues, memory, limits.max_running);
+        for request in &queues.running {
+            let has_room = memory.grow(request.id, request.num_tokens());
+            assert!(has_room, "request {} was admitted without room to its end", request.id);
+        }
+        build_batch(&queues.running, batch);
+    }
+}
+// ANCHOR_END: schedule
