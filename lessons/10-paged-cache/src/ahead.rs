@@ -1,6 +1,6 @@
 //! Attention through a block table for a row that is alone with its keys: the next piece is asked for before it is needed.
 //!
-//! The simple version is [`crate::attend::attend_blocks`], and it is the oracle of the tests. What this one adds, and why:
+//! The simple version is [`crate::exercises::attend::attend_blocks`], and it is the oracle of the tests. What this one adds, and why:
 //! 1. The processor's own prefetcher follows a run of addresses. A block is a short run, so at its end it would have to find out anew where reading
 //!    goes on; the table knows. While one piece is computed, the next one is asked for. Tried on two cores with AVX-512, eight sequences of 512:
 //!    without it blocks of 16 took 1.4 to 2.2 times as long as one piece of memory, with it 0.7 to 1.1 times.
@@ -31,7 +31,7 @@ pub fn ask_for(numbers: &[f32]) {
     }
 }
 
-/// As [`crate::attend::attend_blocks`], bit for bit, with the same shapes.
+/// As [`crate::exercises::attend::attend_blocks`], bit for bit, with the same shapes.
 ///
 /// # Panics
 /// As there.

@@ -1,82 +1,82 @@
-//! All blocks, free or held, and how often each is held.
+//! All blocks, free or held, and the number of holders of each.
 
-use crate::allocate::allocate;
+use crate::exercises::allocate::allocate;
 use crate::block::{Block, BlockId, FreeList};
 
 /// Hands out blocks by number and counts their holders. It knows nothing of floats or tokens.
 #[derive(Clone, Debug)]
 pub struct BlockAllocator {
     blocks: Vec<Block>,
-    free: FreeList,
+    free_list: FreeList,
 }
 
 impl BlockAllocator {
-    /// `num_blocks` free blocks, to be taken in the order of their numbers.
+    /// `num_blocks` free blocks, taken in the order of their numbers.
     pub fn new(num_blocks: usize) -> BlockAllocator {
         let mut allocator = BlockAllocator {
             blocks: vec![Block::default(); num_blocks],
-            free: FreeList::default(),
+            free_list: FreeList::default(),
         };
         for id in (0..num_blocks as u32).map(BlockId) {
-            allocator.free.push_back(&mut allocator.blocks, id);
+            allocator.free_list.push_back(&mut allocator.blocks, id);
         }
         allocator
     }
 
-    /// All blocks, free or held.
+    /// Number of all blocks, free or held.
     pub fn num_blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Blocks that nobody holds.
+    /// Number of free blocks.
     pub fn num_free(&self) -> usize {
-        self.free.len
+        self.free_list.len
     }
 
-    /// Tables that name a block.
+    /// Number of tables that name a block.
     pub fn ref_count(&self, id: BlockId) -> u32 {
         self.blocks[id.index()].ref_count
     }
 
     /// Takes `count` blocks, or none; see [`allocate`].
     pub fn allocate(&mut self, count: usize, taken: &mut Vec<BlockId>) -> bool {
-        allocate(&mut self.blocks, &mut self.free, count, taken)
+        allocate(&mut self.blocks, &mut self.free_list, count, taken)
     }
 
-    /// One more table names the block. A free one leaves the free list: its content is wanted again. Cost: constant.
+    /// Adds a reference to a block. A free block leaves the free list: its content is wanted again. Cost: constant.
     pub fn share(&mut self, id: BlockId) {
         if self.blocks[id.index()].ref_count == 0 {
-            self.free.remove(&mut self.blocks, id);
+            self.free_list.remove(&mut self.blocks, id);
         }
         self.blocks[id.index()].ref_count += 1;
     }
 
-    // ANCHOR: release
-    /// One table less names the block; the last one puts it at the end of the free list. Returns whether it is free now. Cost: constant.
+    // ANCHOR: free
+    /// Drops a reference to a block. With the last one the block goes to the end of the free list. Returns whether it is free now. Cost: constant.
     ///
     /// # Panics
-    /// If nobody held it: freeing twice is our own bug, and it would hand one block to two owners.
-    pub fn release(&mut self, id: BlockId) -> bool {
+    /// If the block is free already. A block that is freed twice would later be handed out twice; that is a bug of the workbook.
+    pub fn free(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
-        assert!(block.ref_count > 0, "{id:?} is released and nobody holds it");
+        assert!(block.ref_count > 0, "{id:?} is freed and has no holder");
         block.ref_count -= 1;
         if block.ref_count > 0 {
             return false;
         }
-        self.free.push_back(&mut self.blocks, id);
+        self.free_list.push_back(&mut self.blocks, id);
         true
     }
-    // ANCHOR_END: release
+    // ANCHOR_END: free
 
-    /// The free blocks, the next one to be handed out first.
+    /// The free blocks; the one that is handed out next comes first.
     pub fn free_blocks(&self) -> impl Iterator<Item = BlockId> {
-        std::iter::successors(self.free.first, |id| self.blocks[id.index()].next)
+        std::iter::successors(self.free_list.first, |id| self.blocks[id.index()].next)
     }
 
     /// Checks that the free list visits every block without a holder once, and no other, and that it reads the same backwards.
     ///
     /// # Panics
-    /// When a rule is broken: our own bug.
+    /// When a rule is broken: a bug of the workbook.
     pub fn check_invariants(&self) {
         let mut previous = None;
         let mut num_free = 0;
@@ -88,8 +88,8 @@ impl BlockAllocator {
             assert!(num_free <= self.blocks.len(), "the free list runs in a circle");
             previous = Some(id);
         }
-        assert_eq!(self.free.last, previous);
-        assert_eq!(self.free.len, num_free);
+        assert_eq!(self.free_list.last, previous);
+        assert_eq!(self.free_list.len, num_free);
         let held = self.blocks.iter().filter(|block| block.ref_count > 0).count();
         assert_eq!(held + num_free, self.blocks.len(), "a block is neither held nor free");
     }

@@ -1,11 +1,13 @@
 //! A block: room for the keys and values of a few neighbouring positions, in all layers.
 
+use bytemuck::{Pod, Zeroable};
 use lab::ledger;
 use serde::{Deserialize, Serialize};
 
-/// The number of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// The number of a block, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Pod, Zeroable)]
 #[serde(transparent)]
+#[repr(transparent)]
 pub struct BlockId(pub u32);
 
 impl BlockId {
@@ -16,28 +18,28 @@ impl BlockId {
 }
 
 // ANCHOR: block
-/// What is known of a block. Its floats are in [`crate::cache::PagedCache`].
+/// The numbers that belong to a block. Its floats are in [`crate::cache::PagedCache`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Tables that name it. Zero: it is on the free list.
+    /// Number of tables that name the block. With zero it is on the free list.
     pub ref_count: u32,
-    /// The one before it on the free list.
+    /// The block before it on the free list.
     pub previous: Option<BlockId>,
-    /// The one after it on the free list.
+    /// The block behind it on the free list.
     pub next: Option<BlockId>,
 }
 // ANCHOR_END: block
 
 // ANCHOR: free_list
-/// The blocks that nobody names, in the order in which they became free or were found and not taken. The list runs through the blocks themselves, in both directions, so a
-/// block may also leave it from the middle: its content may be wanted again before the block is handed out.
+/// The blocks without a holder, in the order in which they became free. The list runs through the blocks themselves, in both directions, so that a block
+/// can leave it from the middle: its content may be wanted again before the block is handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FreeList {
-    /// The one that is handed out next: free for the longest time.
+    /// The block that is handed out next: it is free for the longest time.
     pub first: Option<BlockId>,
-    /// The one that became free last.
+    /// The block that became free last.
     pub last: Option<BlockId>,
-    /// How many there are.
+    /// Number of blocks on the list.
     pub len: usize,
 }
 // ANCHOR_END: free_list
@@ -64,7 +66,7 @@ impl FreeList {
         self.len += 1;
     }
 
-    /// Takes a block out, wherever it stands. Cost: constant.
+    /// Takes a block out of any place in the list. Cost: constant.
     pub fn remove(&mut self, blocks: &mut [Block], id: BlockId) {
         let Block { previous, next, .. } = blocks[id.index()];
         let touched = 1 + u64::from(previous.is_some()) + u64::from(next.is_some());

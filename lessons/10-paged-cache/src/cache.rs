@@ -1,15 +1,12 @@
 //! Keys and values in blocks.
 
 use crate::block::BlockId;
-use crate::pages::Pages;
-use crate::place::block_place;
+use crate::block_manager::BlockManager;
+use crate::exercises::place::block_place;
 use crate::together::attend_sequence;
 use continuous_batching::batch::Batch;
 use continuous_batching::cache::KvCache;
-use continuous_batching::memory::{Admission, Memory};
-use continuous_batching::request::{Request, SeqId};
 use generation::attention::{Attending, Unit, attend_heads};
-use kv_cache::CacheError;
 use kv_cache::append::append_rows;
 use kv_cache::memory::kv_bytes;
 use kv_cache::place::{CacheOrder, Strides};
@@ -17,22 +14,20 @@ use lab::ledger;
 use layout::aligned::Aligned;
 use layout::pool::Pool;
 use std::ops::Range;
-use training::{LlamaConfig, TokenId};
+use training::LlamaConfig;
 
 // ANCHOR: cache
-/// Lesson 08's cache with blocks in the place of slots: a sequence holds as many as its text needs, wherever they lie.
+/// Lesson 08's cache with blocks in the place of slots: the blocks of a sequence may lie anywhere.
 pub struct PagedCache {
-    /// Who holds what.
-    pages: Pages,
     /// `[num_layers, num_kv_heads, num_blocks, block_size, head_dim]`: keys, turned by their positions. The blocks of one head are neighbours: a
     /// sequence then reads pieces that are a few KiB apart, and not all in the same few sets of the processor's cache.
     k: Aligned<f32>,
-    /// The same for values.
+    /// Values, in the same order.
     v: Aligned<f32>,
     /// From one position of a block to the next, and from one key head to the next.
     strides: Strides,
-    /// Scratch: blocks that a pass copies before it writes, as (from, to).
-    copied: Vec<(BlockId, BlockId)>,
+    num_blocks: usize,
+    block_size: usize,
     num_layers: usize,
     num_heads: usize,
     num_kv_heads: usize,
@@ -41,16 +36,16 @@ pub struct PagedCache {
 // ANCHOR_END: cache
 
 impl PagedCache {
-    /// Memory for the blocks of `pages`. Cost: two allocations, every page touched.
-    pub fn new(config: &LlamaConfig, pages: Pages) -> PagedCache {
-        let positions = pages.allocator().num_blocks() * pages.block_size();
+    /// Memory for `num_blocks` blocks of `block_size` positions. Cost: two allocations, every page touched.
+    pub fn new(config: &LlamaConfig, num_blocks: usize, block_size: usize) -> PagedCache {
+        let positions = num_blocks * block_size;
         let numbers = config.num_layers * positions * config.kv_size();
         PagedCache {
             strides: CacheOrder::HeadMajor.strides(positions, config.num_kv_heads, config.head_dim),
-            pages,
             k: Aligned::zeros(numbers),
             v: Aligned::zeros(numbers),
-            copied: Vec::new(),
+            num_blocks,
+            block_size,
             num_layers: config.num_layers,
             num_heads: config.num_heads,
             num_kv_heads: config.num_kv_heads,
@@ -58,19 +53,9 @@ impl PagedCache {
         }
     }
 
-    /// Who holds what.
-    pub fn pages(&self) -> &Pages {
-        &self.pages
-    }
-
-    /// Who holds what, to say what a request wants ([`Pages::wish`]).
-    pub fn pages_mut(&mut self) -> &mut Pages {
-        &mut self.pages
-    }
-
-    /// Bytes of keys and values, used or not: what was allocated.
+    /// Bytes of keys and values that were allocated, used or not.
     pub fn bytes(&self) -> u64 {
-        let positions = self.pages.allocator().num_blocks() * self.pages.block_size();
+        let positions = self.num_blocks * self.block_size;
         kv_bytes(
             self.num_layers,
             self.num_kv_heads,
@@ -81,68 +66,11 @@ impl PagedCache {
         )
     }
 
-    /// Copies keys and values of all positions that a sequence keeps, behind what stands in `out`: for each layer, block and head all keys, then all
-    /// values.
-    ///
-    /// # Panics
-    /// If the sequence holds nothing.
-    pub fn read_out(&self, id: SeqId, out: &mut Vec<f32>) {
-        let table = self.pages.table(id).expect("the sequence holds blocks");
-        let numbers = table.len * self.num_kv_heads * self.head_dim;
-        out.reserve_exact(2 * self.num_layers * numbers);
-        for layer in 0..self.num_layers {
-            for (len, block) in self.kept_of(table.len).zip(&table.blocks) {
-                for head in self.heads(layer, *block) {
-                    let kept = head.start..head.start + len;
-                    out.extend_from_slice(&self.k[kept.clone()]);
-                    out.extend_from_slice(&self.v[kept]);
-                }
-            }
-        }
-    }
-
-    /// Copies back what [`PagedCache::read_out`] has copied of a sequence with these `tokens`. Blocks that it shares by their content already are
-    /// left as they are.
-    ///
-    /// # Panics
-    /// If the sequence was not promised blocks for all of them, or `from` has another length.
-    pub fn write_in(&mut self, id: SeqId, tokens: &[TokenId], mut from: &[f32]) {
-        let kept = self.pages.begin_copy(id, tokens.len());
-        let first = kept / self.pages.block_size;
-        let table = self.pages.table(id).expect("the sequence holds blocks");
-        let blocks = table.blocks.clone();
-        for layer in 0..self.num_layers {
-            let pieces = self.kept_of(tokens.len()).zip(&blocks).enumerate();
-            for (index, (len, block)) in pieces {
-                for head in self.heads(layer, *block) {
-                    let (k, v);
-                    (k, from) = from.split_at(len);
-                    (v, from) = from.split_at(len);
-                    if index >= first {
-                        let kept = head.start..head.start + len;
-                        self.k[kept.clone()].copy_from_slice(k);
-                        self.v[kept].copy_from_slice(v);
-                    }
-                }
-            }
-        }
-        assert!(from.is_empty(), "more was copied out than {} tokens", tokens.len());
-        self.pages.keep_copied(id, tokens);
-    }
-
-    /// Of each block of a text of `len` positions, how many numbers of one head are kept.
-    fn kept_of(&self, len: usize) -> impl Iterator<Item = usize> + use<> {
-        let (block_size, head_dim) = (self.pages.block_size, self.head_dim);
-        (0..len)
-            .step_by(block_size)
-            .map(move |first| block_size.min(len - first) * head_dim)
-    }
-
-    /// Overwrites everything that no request has written and nobody may find: free blocks without a name, and held ones behind what is kept. For
-    /// tests: whoever reads it, shows it.
-    pub fn overwrite_unused(&mut self, value: f32) {
-        for block in (0..self.pages.allocator().num_blocks() as u32).map(BlockId) {
-            let kept = self.pages.kept_in(block) * self.head_dim;
+    /// Overwrites everything that no request has written and that is not published: free blocks without a name, and the unwritten ends of held ones.
+    /// For tests: an output that depends on such a number then shows it.
+    pub fn overwrite_unused(&mut self, blocks: &BlockManager, value: f32) {
+        for block in (0..blocks.allocator().num_blocks() as u32).map(BlockId) {
+            let kept = blocks.kept_in(block) * self.head_dim;
             for layer in 0..self.num_layers {
                 for numbers in self.heads(layer, block) {
                     self.k[numbers.clone()][kept..].fill(value);
@@ -160,50 +88,35 @@ impl PagedCache {
 
     /// Where a block of a layer stands, head by head.
     fn heads(&self, layer: usize, block: BlockId) -> impl Iterator<Item = Range<usize>> + use<> {
-        let len = self.pages.block_size * self.head_dim;
+        let len = self.block_size * self.head_dim;
         let (first, head) = (self.head(layer, 0).start, self.strides.head);
         let start = move |kv_head| first + kv_head * head + block.index() * len;
         (0..self.num_kv_heads).map(start).map(move |start| start..start + len)
     }
-
-    /// Copies blocks, in all layers.
-    fn copy_blocks(&mut self) {
-        let copied = std::mem::take(&mut self.copied);
-        for (from, to) in &copied {
-            for layer in 0..self.num_layers {
-                for (from, to) in self.heads(layer, *from).zip(self.heads(layer, *to)) {
-                    self.k.copy_within(from.clone(), to.start);
-                    self.v.copy_within(from, to.start);
-                }
-            }
-        }
-        ledger::count(|l| l.add("blocks_copied", copied.len() as u64));
-        // Its room is kept.
-        self.copied = copied;
-        self.copied.clear();
-    }
 }
 
 impl KvCache for PagedCache {
-    fn begin(&mut self, batch: &Batch) -> Result<(), CacheError> {
-        self.pages.begin(batch, &mut self.copied)?;
-        self.copy_blocks();
-        Ok(())
+    fn copy(&mut self, from: u32, to: u32) {
+        for layer in 0..self.num_layers {
+            for (from, to) in self.heads(layer, BlockId(from)).zip(self.heads(layer, BlockId(to))) {
+                self.k.copy_within(from.clone(), to.start);
+                self.v.copy_within(from, to.start);
+            }
+        }
+        ledger::count(|l| l.add("blocks_copied", 1));
     }
 
     fn append(&mut self, layer: usize, batch: &Batch, qkv: &[f32]) {
-        assert_eq!(self.pages.num_rows(), batch.num_rows(), "begin comes first");
         let width = (self.num_heads + 2 * self.num_kv_heads) * self.head_dim;
         assert_eq!(qkv.len(), batch.num_rows() * width);
-        let block_len = self.pages.block_size * self.head_dim;
-        for sequence in &batch.sequences {
-            // The rows of a sequence, cut where a block ends.
+        let block_len = self.block_size * self.head_dim;
+        for (index, sequence) in batch.sequences.iter().enumerate() {
+            let table: &[BlockId] = bytemuck::cast_slice(batch.table(index));
+            // Rows of a sequence that stand in the same block are neighbours in memory, so they are written in one call.
             let mut row = sequence.first_row;
             while row < sequence.rows().end {
-                let table = &self.pages.table_of_row(row).blocks;
-                let position = batch.positions[row];
-                let (block, place) = block_place(table, self.pages.block_size, position);
-                let end = (row + self.pages.block_size - place).min(sequence.rows().end);
+                let (block, place) = block_place(table, self.block_size, batch.positions[row]);
+                let end = (row + self.block_size - place).min(sequence.rows().end);
                 // From the block's place in the first head to the end of the last head.
                 let start = self.head(layer, 0).start + block.index() * block_len;
                 let end_of_layer = self.head(layer, self.num_kv_heads - 1).end;
@@ -236,47 +149,16 @@ impl KvCache for PagedCache {
         attended: &mut [f32],
     ) {
         let context_len = |row: usize| batch.positions[row] + 1;
-        let of_one = |a: &Attending<'_>, b: &Attending<'_>| self.pages.are_of_one(a.row, b.row);
+        let same_sequence = |a: &Attending<'_>, b: &Attending<'_>| batch.same_sequence(a.row, b.row);
         let attend = |unit: &mut Unit<'_>, scores: &mut [f32]| {
             let head = self.head(layer, unit.kv_head);
             let (k, v) = (&self.k[head.clone()], &self.v[head]);
-            for rows in unit.rows().chunk_by_mut(of_one) {
-                let table = &self.pages.table_of_row(rows[0].row).blocks;
-                let (block_size, head_dim) = (self.pages.block_size, self.head_dim);
+            for rows in unit.rows().chunk_by_mut(same_sequence) {
+                let table = bytemuck::cast_slice(batch.table_of_row(rows[0].row));
+                let (block_size, head_dim) = (self.block_size, self.head_dim);
                 attend_sequence(rows, k, v, table, block_size, head_dim, scores);
             }
         };
         attend_heads(pool, config, qkv, &context_len, scores, attended, &attend);
-    }
-
-    fn commit(&mut self, batch: &Batch) {
-        self.pages.commit(batch);
-    }
-}
-
-/// The numbers are those of [`Pages`].
-impl Memory for PagedCache {
-    fn max_seq_len(&self) -> usize {
-        self.pages.max_seq_len()
-    }
-
-    fn admit(&mut self, request: &mut Request) -> Admission {
-        self.pages.admit(request)
-    }
-
-    fn release(&mut self, id: SeqId) -> bool {
-        self.pages.release(id)
-    }
-
-    fn holds(&self, id: SeqId) -> bool {
-        self.pages.holds(id)
-    }
-
-    fn num_holders(&self) -> usize {
-        self.pages.num_holders()
-    }
-
-    fn check_invariants(&self) {
-        self.pages.check_invariants();
     }
 }

@@ -1,12 +1,12 @@
 //! One small task for each function that a reader can write: what it costs is counted, yours beside the reference's.
 
-use crate::allocate::allocate;
-use crate::attend::attend_blocks;
 use crate::block::{Block, BlockId, FreeList};
-use crate::chain::match_prefix;
+use crate::exercises::allocate::allocate;
+use crate::exercises::attend::attend_blocks;
+use crate::exercises::chain::match_prefix;
+use crate::exercises::hits::usable_blocks;
+use crate::exercises::place::block_place;
 use crate::hash::{Before, Salt};
-use crate::hits::usable_blocks;
-use crate::place::block_place;
 use crate::prefix::PrefixIndex;
 use lab::cost::Task;
 use std::hint::black_box;

@@ -1,63 +1,53 @@
 //! Lesson 10, paged cache: how can memory follow length?
 //!
-//! A slot is as long as the longest text that might come, and most texts are short. Here memory is cut into blocks of a few positions. A sequence holds a
-//! table of block numbers, takes a block when its text reaches the next one, and gives all of them back at its end. And since a block is only a number,
-//! two tables may name the same one: texts that begin alike are computed and kept once.
+//! A slot is as long as the longest text that may come, and most texts are short. Here memory is cut into blocks of a few positions. A sequence holds a
+//! table of block numbers, takes a block when its text reaches the next one, and frees all of them at its end. And since a table holds only numbers, two
+//! tables may name the same block: texts that begin alike are computed and kept once.
 //!
-//! **New here**, in reading order: the allocator, the table and what is done with it, the cache, the prefix index.
+//! **New here**, in reading order: the allocator, the table and what is done with it, the block manager, the cache.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`block`], [`allocate`], [`allocator`] | blocks by number, a free list through them, reference counts |
-//! | [`place`], [`table`] | from a position to a block and a place in it |
-//! | [`pieces`], [`attend`] | attention through the table, nothing gathered |
-//! | [`ahead`], [`tiles`], [`together`] | the same, faster: the next piece is asked for; a prompt's rows share what is read |
+//! | [`block`], [`allocator`] | blocks by number, a free list through them, reference counts |
 //! | [`hash`], [`prefix`] | the name of a block's content; which blocks can be used again |
-//! | [`chain`], [`hits`] | how much of a text is there already, and how much of that may be used |
-//! | [`pages`], [`joining`], [`writing`], [`leaving`] | who holds what: promises and forks; blocks for rows, copy on write, publishing; giving back |
-//! | [`stats`] | hits, copies and evictions, counted |
+//! | [`sharing`], [`table`] | what a request says about sharing; the blocks of one sequence |
+//! | [`block_manager`], [`admit`], [`stats`] | which sequence holds which blocks; admission and forks; hits, copies and evictions, counted |
+//! | [`pieces`], [`ahead`], [`tiles`], [`together`] | attention through the table, nothing gathered: the next piece is asked for; the rows of a prompt share what is read |
 //! | [`cache`] | the floats: lesson 08's cache with blocks in the place of slots |
+//! | [`exercises`] | the five functions that a reader writes; the modules above call them |
 //! | [`scan`], [`regions`], [`ways`] | to compare with: an allocator that searches, memory that grows in one piece, one load on three ways |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: engine, ragged pass and both traits of memory from `continuous_batching`, unchanged; writing rows from `kv_cache`.
 //!
-//! **Superseded**: [`continuous_batching::SlotCache`] by [`PagedCache`]. The engine does not notice.
+//! **Superseded**: [`continuous_batching::Slots`] by [`BlockManager`], [`continuous_batching::SlotCache`] by [`PagedCache`]. The engine stays as it is.
 //!
-//! **Cost**: half a block for each sequence, a division for each position, one call of each attention kernel for a run of neighbouring blocks or, in prompts, for a tile, a hash for
-//! each block that becomes full.
+//! **Cost**: half a block for each sequence, a division for each position, one call of each attention kernel for a run of neighbouring blocks or, in
+//! prompts, for a tile, a hash for each block that becomes full.
 
 pub mod block;
 
-pub mod allocate;
-
 pub mod allocator;
 
-pub mod place;
+pub mod hash;
+pub mod prefix;
+
+pub mod sharing;
 pub mod table;
 
-pub mod pieces;
+pub mod admit;
+pub mod block_manager;
+pub mod stats;
 
-pub mod attend;
+pub mod pieces;
 
 pub mod ahead;
 pub mod tiles;
 pub mod together;
 
-pub mod hash;
-pub mod prefix;
-
-pub mod chain;
-
-pub mod hits;
-
-pub mod joining;
-pub mod leaving;
-pub mod pages;
-pub mod stats;
-pub mod writing;
-
 pub mod cache;
+
+pub mod exercises;
 
 pub mod regions;
 pub mod scan;
@@ -66,5 +56,6 @@ pub mod ways;
 pub mod costs;
 
 pub use block::BlockId;
+pub use block_manager::{BlockManager, Reserve};
 pub use cache::PagedCache;
-pub use pages::{Pages, Promise, Wish};
+pub use sharing::Sharing;

@@ -72,7 +72,7 @@ impl Regions {
     }
 
     /// Gives a region back.
-    pub fn release(&mut self, id: SeqId) {
+    pub fn free(&mut self, id: SeqId) {
         self.held.retain(|(holder, _)| *holder != id);
     }
 

@@ -33,8 +33,8 @@ impl ScanningAllocator {
     ///
     /// # Panics
     /// If nobody held it.
-    pub fn release(&mut self, id: BlockId) {
-        assert!(self.held[id.index()], "{id:?} is released and nobody holds it");
+    pub fn free(&mut self, id: BlockId) {
+        assert!(self.held[id.index()], "{id:?} is freed and has no holder");
         self.held[id.index()] = false;
     }
 

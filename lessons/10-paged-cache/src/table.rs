@@ -1,4 +1,4 @@
-//! A sequence's blocks.
+//! The blocks of one sequence.
 
 use crate::block::BlockId;
 use crate::hash::{Before, Name, Salt};
@@ -8,35 +8,35 @@ use training::TokenId;
 /// What one sequence holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockTable {
-    /// Its blocks, in the order of its positions.
+    /// Blocks, in the order of the positions.
     pub blocks: Vec<BlockId>,
-    /// Positions whose keys and values are kept.
+    /// Number of positions whose keys and values are written.
     pub len: usize,
-    /// Names of its first blocks: of those that are full and were looked up or published.
+    /// Names of the first blocks: of those that are full, and were found or published.
     pub names: Vec<Name>,
-    /// With whom it may share by content.
+    /// Salt of the request.
     pub salt: Salt,
-    /// What its text begins with, for those who want to take it over.
+    /// Prompt of the request, to be compared with the prompts of its children.
     pub prompt: Vec<TokenId>,
-    /// Most blocks that it was promised; as many will be there when they are needed.
-    pub promised: usize,
+    /// Number of blocks that were reserved at admission, those in `blocks` included. Zero where nothing is reserved.
+    pub reserved: usize,
 }
 // ANCHOR_END: table
 
 impl BlockTable {
-    /// Forgets everything; the room stays, for the next sequence.
+    /// Removes everything; the allocated room stays, for the next sequence.
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.names.clear();
         self.prompt.clear();
         self.len = 0;
         self.salt = Salt::default();
-        self.promised = 0;
+        self.reserved = 0;
     }
 
-    /// Blocks that were promised and not taken yet.
-    pub fn outstanding(&self) -> usize {
-        self.promised - self.blocks.len()
+    /// Number of blocks that were reserved and are not taken yet.
+    pub fn num_to_come(&self) -> usize {
+        self.reserved.saturating_sub(self.blocks.len())
     }
 
     /// What stands before the first block without a name.

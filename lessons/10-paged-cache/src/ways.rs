@@ -3,9 +3,8 @@
 //! A step is the same for all: whoever waits joins, oldest first, while there is room; each running text gets one more token; who is done leaves. Where
 //! a text can not grow it waits, and nobody joins meanwhile; if nobody can move, the youngest is thrown out and begins anew.
 
-use crate::pages::Pages;
+use crate::block_manager::BlockManager;
 use crate::regions::Regions;
-use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
 use continuous_batching::slots::Slots;
@@ -29,7 +28,7 @@ pub trait Way {
     /// Makes room for `len` positions in all, or says no.
     fn grow(&mut self, id: SeqId, len: usize) -> bool;
     /// Gives back all that a text holds.
-    fn release(&mut self, id: SeqId);
+    fn free(&mut self, id: SeqId);
     /// Positions that are held: nobody else can have them.
     fn num_held(&self) -> usize;
     /// Free positions that the text which waits can not use, although they are enough: they lie apart.
@@ -134,14 +133,14 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
         crowded = if waits.is_some() { run.samples.len() } else { crowded };
         running.retain(|text| {
             if text.left == 0 {
-                way.release(SeqId(text.index as u64));
+                way.free(SeqId(text.index as u64));
             }
             text.left > 0
         });
         if moved == 0
             && let Some(youngest) = running.pop()
         {
-            way.release(SeqId(youngest.index as u64));
+            way.free(SeqId(youngest.index as u64));
             waiting.push_front(youngest.index);
             run.thrown_out += 1;
         }
@@ -162,32 +161,33 @@ fn step(way: &mut dyn Way, running: &mut [Running]) -> usize {
     moved
 }
 
-/// A request of this length, for memories that ask for one.
-fn request(id: SeqId, text: Text) -> Request {
+/// Any of this workbook's memories is a way: it admits, grows and frees.
+fn admit(memory: &mut impl Memory, id: SeqId, text: Text) -> bool {
     let prompt = vec![TokenId(0); text.prompt_tokens];
-    Request::new(id, &prompt, text.new_tokens, usize::MAX >> 1)
+    let mut request = Request::new(id, &prompt, text.new_tokens, usize::MAX >> 1);
+    memory.admit(&mut request) == Admission::Admitted
 }
 
-/// Lesson 08: the longest text that may come is reserved.
+/// Lesson 08: room for the longest text that may come is reserved.
 impl Way for Slots {
     fn admit(&mut self, id: SeqId, text: Text) -> bool {
-        Memory::admit(self, &mut request(id, text)) == Admission::Admitted
+        admit(self, id, text)
     }
 
-    fn grow(&mut self, _id: SeqId, len: usize) -> bool {
-        len <= self.capacity()
+    fn grow(&mut self, id: SeqId, len: usize) -> bool {
+        Memory::<()>::grow(self, id, len)
     }
 
-    fn release(&mut self, id: SeqId) {
-        Memory::release(self, id);
+    fn free(&mut self, id: SeqId) {
+        Memory::<()>::free(self, id);
     }
 
     fn num_held(&self) -> usize {
-        self.num_holders() * self.capacity()
+        Memory::<()>::num_holders(self) * self.capacity()
     }
 }
 
-/// One piece that grows and moves.
+/// One piece of memory that grows and moves.
 impl Way for Regions {
     fn admit(&mut self, id: SeqId, text: Text) -> bool {
         Regions::admit(self, id, text.prompt_tokens)
@@ -197,8 +197,8 @@ impl Way for Regions {
         Regions::grow(self, id, len)
     }
 
-    fn release(&mut self, id: SeqId) {
-        Regions::release(self, id);
+    fn free(&mut self, id: SeqId) {
+        Regions::free(self, id);
     }
 
     fn num_held(&self) -> usize {
@@ -210,35 +210,21 @@ impl Way for Regions {
     }
 }
 
-/// This lesson.
-impl Way for Pages {
+/// This lesson: blocks.
+impl Way for BlockManager {
     fn admit(&mut self, id: SeqId, text: Text) -> bool {
-        Memory::admit(self, &mut request(id, text)) == Admission::Admitted
+        admit(self, id, text)
     }
 
     fn grow(&mut self, id: SeqId, len: usize) -> bool {
-        let first = self.table(id).map_or(0, |table| table.len);
-        let mut batch = Batch::default();
-        batch.tokens.resize(len - first, TokenId(0));
-        batch.positions.extend(first..len);
-        batch.sequences.push(BatchSequence {
-            id,
-            first_row: 0,
-            num_rows: len - first,
-            wants_logits: false,
-        });
-        let begun = self.begin(&batch, &mut Vec::new()).is_ok();
-        if begun {
-            self.commit(&batch);
-        }
-        begun
+        Memory::<()>::grow(self, id, len)
     }
 
-    fn release(&mut self, id: SeqId) {
-        Memory::release(self, id);
+    fn free(&mut self, id: SeqId) {
+        Memory::<()>::free(self, id);
     }
 
     fn num_held(&self) -> usize {
-        Pages::num_held(self) * self.block_size()
+        BlockManager::num_held(self) * self.block_size()
     }
 }

@@ -1,9 +1,9 @@
-//! Handing out blocks.
+//! Taking blocks from the free list.
 
 use crate::block::{Block, BlockId, FreeList};
 
-/// Takes `count` blocks from the front of the free list, gives each its first reference and appends their numbers to `taken`. If there are not so
-/// many, nothing changes, and it returns false: half of what a request needs is of no use to it, and would be missing elsewhere.
+/// Takes `count` blocks from the front of the free list, gives each its first reference and appends their numbers to `taken`. If the list has fewer,
+/// nothing changes, and it returns false: a part of the blocks is of no use to a request, and would be missing elsewhere.
 ///
 /// Cost: constant for each block; nothing is allocated while `taken` has room.
 pub fn allocate(blocks: &mut [Block], free: &mut FreeList, count: usize, taken: &mut Vec<BlockId>) -> bool {
