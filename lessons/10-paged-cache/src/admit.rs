@@ -3,7 +3,7 @@
 use crate::block_manager::{BlockManager, Reserve};
 use crate::exercises::chain::match_prefix;
 use crate::exercises::hits::usable_blocks;
-use crate::sharing::Sharing;
+use crate::sharing::{Shares, Sharing};
 use crate::table::BlockTable;
 use continuous_batching::memory::Admission;
 use continuous_batching::request::{Request, SeqId};
@@ -11,8 +11,8 @@ use continuous_batching::request::{Request, SeqId};
 impl BlockManager {
     // ANCHOR: admit
     /// Gives a request a table with blocks for all of its known tokens, or changes nothing.
-    pub(crate) fn try_admit<X: AsRef<Sharing>>(&mut self, request: &mut Request<X>) -> Admission {
-        let sharing = *request.attached.as_ref();
+    pub(crate) fn try_admit<X: Shares>(&mut self, request: &mut Request<X>) -> Admission {
+        let sharing = request.attached.sharing();
         let parent = self.parent(request, sharing);
         if parent.is_some_and(|parent| self.tables[&parent].len < request.prompt.len()) {
             // The prompt is being computed. To compute it here too would cost more than to wait.
@@ -33,7 +33,8 @@ impl BlockManager {
             self.copy_last_block(parent, &table);
         }
         request.num_computed = table.len;
-        self.stats.admitted(request.num_tokens(), table.len, self.prefix.is_some(), parent.is_some());
+        self.stats
+            .admitted(request.num_tokens(), table.len, self.prefix.is_some(), parent.is_some());
         table.prompt.extend_from_slice(&request.prompt);
         self.tables.insert(request.id, table);
         Admission::Admitted
@@ -74,7 +75,9 @@ impl BlockManager {
         table.len = parent.prompt.len() - 1;
         let num_shared = table.len / self.block_size;
         table.blocks.extend_from_slice(&parent.blocks[..num_shared]);
-        table.names.extend_from_slice(&parent.names[..num_shared.min(parent.names.len())]);
+        table
+            .names
+            .extend_from_slice(&parent.names[..num_shared.min(parent.names.len())]);
         for block in &table.blocks {
             self.allocator.share(*block);
         }

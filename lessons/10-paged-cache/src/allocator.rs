@@ -1,7 +1,7 @@
 //! All blocks, free or held, and the number of holders of each.
 
-use crate::exercises::allocate::allocate;
 use crate::block::{Block, BlockId, FreeList};
+use crate::exercises::allocate::allocate;
 
 /// Hands out blocks by number and counts their holders. It knows nothing of floats or tokens.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use crate::allocator::BlockAllocator;
 use crate::block::BlockId;
 use crate::hash::HashBlock;
 use crate::prefix::PrefixIndex;
-use crate::sharing::Sharing;
+use crate::sharing::Shares;
 use crate::stats::BlockStats;
 use crate::table::BlockTable;
 use continuous_batching::memory::{Admission, Memory};
@@ -161,7 +161,10 @@ impl BlockManager {
     // ANCHOR: publish
     /// Notes that the first `num_computed` tokens of a sequence are written, and publishes the blocks that became full.
     fn publish<X>(&mut self, request: &Request<X>) {
-        let table = self.tables.get_mut(&request.id).expect("a computed sequence holds blocks");
+        let table = self
+            .tables
+            .get_mut(&request.id)
+            .expect("a computed sequence holds blocks");
         let first = table.len;
         table.len = request.num_computed;
         let Some(prefix) = &mut self.prefix else {
@@ -239,13 +242,17 @@ impl BlockManager {
     // ANCHOR_END: usage
 }
 
-impl<X: AsRef<Sharing>> Memory<X> for BlockManager {
+impl<X: Shares> Memory<X> for BlockManager {
     fn max_seq_len(&self) -> usize {
         self.max_seq_len
     }
 
     fn admit(&mut self, request: &mut Request<X>) -> Admission {
-        assert!(!self.tables.contains_key(&request.id), "{} holds blocks already", request.id);
+        assert!(
+            !self.tables.contains_key(&request.id),
+            "{} holds blocks already",
+            request.id
+        );
         self.try_admit(request)
     }
 
@@ -299,18 +306,31 @@ impl<X: AsRef<Sharing>> Memory<X> for BlockManager {
             }
             // The next token is written into this block.
             if let Some(block) = table.blocks.get(table.len / self.block_size) {
-                assert_eq!(self.allocator.ref_count(*block), 1, "{block:?} would be written and is shared");
+                assert_eq!(
+                    self.allocator.ref_count(*block),
+                    1,
+                    "{block:?} would be written and is shared"
+                );
                 let is_published = |prefix: &PrefixIndex| prefix.is_published(*block);
-                assert!(!self.prefix.as_ref().is_some_and(is_published), "{block:?} would be written and has a name");
+                assert!(
+                    !self.prefix.as_ref().is_some_and(is_published),
+                    "{block:?} would be written and has a name"
+                );
             }
         }
         for (index, references) in references.iter().enumerate() {
             let block = BlockId(index as u32);
             assert_eq!(self.allocator.ref_count(block), *references, "{block:?}");
         }
-        assert!(self.unused.iter().all(|table| *table == BlockTable::default()), "an unused table is not empty");
+        assert!(
+            self.unused.iter().all(|table| *table == BlockTable::default()),
+            "an unused table is not empty"
+        );
         let reserved: usize = self.tables.values().map(BlockTable::num_to_come).sum();
         assert_eq!(self.num_reserved, reserved, "blocks that are reserved and not taken");
-        assert!(reserved <= self.allocator.num_free(), "more blocks are reserved than are free");
+        assert!(
+            reserved <= self.allocator.num_free(),
+            "more blocks are reserved than are free"
+        );
     }
 }

@@ -58,4 +58,4 @@ pub mod costs;
 pub use block::BlockId;
 pub use block_manager::{BlockManager, Reserve};
 pub use cache::PagedCache;
-pub use sharing::Sharing;
+pub use sharing::{Shares, Sharing};

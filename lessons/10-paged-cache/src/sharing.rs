@@ -15,18 +15,21 @@ pub struct Sharing {
 }
 // ANCHOR_END: sharing
 
-impl AsRef<Sharing> for Sharing {
-    fn as_ref(&self) -> &Sharing {
-        self
+/// Data attached to a request that says how the request shares blocks.
+pub trait Shares {
+    /// The sharing options of the request.
+    fn sharing(&self) -> Sharing;
+}
+
+impl Shares for Sharing {
+    fn sharing(&self) -> Sharing {
+        *self
     }
 }
 
 /// A request with nothing attached has the default options: no parent, and the salt that all such requests have in common.
-impl AsRef<Sharing> for () {
-    fn as_ref(&self) -> &Sharing {
-        &Sharing {
-            parent: None,
-            salt: Salt(0),
-        }
+impl Shares for () {
+    fn sharing(&self) -> Sharing {
+        Sharing::default()
     }
 }

@@ -10,8 +10,8 @@
 //! way 0.96 times. Asking for the next blocks ahead, as [`crate::ahead`] does, made it 1.07 times.
 
 use crate::ahead::attend_ahead;
-use crate::exercises::attend::attend_blocks;
 use crate::block::BlockId;
+use crate::exercises::attend::attend_blocks;
 use crate::tiles::tiles;
 use generation::attention::{ATTENTION_ROWS, Attending};
 use generation::lanes;

@@ -1,16 +1,16 @@
 //! One small task for each function that a reader can write: what it costs is counted, yours beside the reference's.
 
-use crate::ageing::effective_class;
-use crate::budget::fill;
-use crate::entry::{Class, Entry, Meta};
+use crate::exercises::ageing::effective_class;
+use crate::exercises::budget::fill;
+use crate::exercises::part::next_part;
+use crate::exercises::recompute::preempt;
+use crate::exercises::starvation::test_starvation;
+use crate::exercises::victim::choose_victim;
 use crate::limits::Preemption;
-use crate::memory::GivesBack;
-use crate::part::next_part;
-use crate::recompute::send_back;
-use crate::starvation::test_starvation;
+use crate::meta::{Class, Meta};
 use crate::stats::ScheduleStats;
+use crate::swap_space::Reclaim;
 use crate::unjust::correct;
-use crate::victim::choose_victim;
 use continuous_batching::request::{Request, SeqId, Status};
 use lab::cost::Task;
 use lab::ledger;
@@ -23,7 +23,7 @@ const MANY: usize = 256;
 
 /// The tasks. Nothing here need allocate, except in the last one.
 pub fn tasks() -> Vec<Task> {
-    vec![filling(), ageing(), victims(), sending_back(), parts(), starvation()]
+    vec![filling(), ageing(), victims(), preemptions(), parts(), starvation()]
 }
 
 fn filling() -> Task {
@@ -60,33 +60,27 @@ fn victims() -> Task {
 /// A pool with room for every second one.
 struct Every2nd(bool);
 
-impl GivesBack for Every2nd {
+impl Reclaim for Every2nd {
     fn swap_out(&mut self, _id: SeqId) -> usize {
         self.0 = !self.0;
         40 * usize::from(self.0)
     }
 
-    fn forget(&mut self, _id: SeqId) -> bool {
+    fn drop_blocks(&mut self, _id: SeqId) -> bool {
         true
     }
 }
 
-fn sending_back() -> Task {
-    let mut entry = Entry {
-        request: Request::new(SeqId(0), &[TokenId(0); 32], 16, 64),
-        meta: Meta::default(),
-        arrived: Duration::ZERO,
-        preemptions: 0,
-        stored: 0,
-    };
-    entry.request.output.extend([TokenId(0); 9]);
+fn preemptions() -> Task {
+    let mut request = Request::with(SeqId(0), &[TokenId(0); 32], 16, 64, Meta::default());
+    request.output.extend([TokenId(0); 9]);
     let mut memory = Every2nd(false);
     Task::new("11.4", "256 times, half of them swapped", move || {
         let mut stats = ScheduleStats::default();
         for _ in 0..MANY {
-            entry.request.num_computed = 40;
-            entry.request.status = Status::Decoding;
-            send_back(&mut entry, Preemption::Swap, &mut memory, &mut stats);
+            request.num_computed = 40;
+            request.status = Status::Decoding;
+            preempt(&mut request, Preemption::Swap, &mut memory, &mut stats);
         }
         ledger::count(|l| l.add("recomputed_tokens", stats.recomputed_tokens));
     })
@@ -127,7 +121,7 @@ mod tests {
         // 250 rows of those who decode, then 64 a prompt until nothing is left of 512.
         assert_eq!(counted(filling()).rows, 512);
         assert_eq!(counted(parts()).get("tokens_wanted"), 1);
-        assert_eq!(counted(sending_back()).get("recomputed_tokens"), 128 * 40);
+        assert_eq!(counted(preemptions()).get("recomputed_tokens"), 128 * 40);
     }
 
     #[test]

@@ -1,66 +1,52 @@
 //! Lesson 11, scheduling: whose turn is it?
 //!
-//! Memory now follows length, and more requests run than could ever finish at once. So three questions come up in every step: how many rows of whom,
-//! who joins next, and who gives memory back when there is none left. Each has a small answer in numbers, without tokens and without floats.
+//! Memory now follows length, and more requests run than memory could hold to their ends. So three questions come up in every step: how many rows of which
+//! request, which one joins next, and which one is preempted when memory has run out. Each has a small answer in numbers, without tokens and floats.
 //!
 //! **New here**, in reading order:
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`entry`] | a request with class, tenant and time of arrival |
-//! | [`budget`] | rows of a step: streams first, then prompts in chunks |
-//! | [`ageing`], [`policy`] | who joins next: orders that can be exchanged |
-//! | [`victim`], [`recompute`] | who is sent back, and what that means |
-//! | [`part`] | the rows of one request in a step |
-//! | [`memory`], [`swap_cache`] | blocks promised little by little; a host pool behind them |
-//! | [`limits`], [`queues`], [`schedule`], [`stats`] | one step, decided |
-//! | [`engine`] | one step, done |
+//! | [`meta`] | what a request carries for the scheduler: class, tenant, arrival |
+//! | [`exercises`] | rows of a step, ageing, the victim, preemption, the rows of one request: the functions that a reader writes |
+//! | [`policy`] | which request joins next: orders that can be exchanged |
+//! | [`quota`] | rows that each tenant was given |
+//! | [`swap_space`] | blocks that can be taken back; a host pool behind them |
+//! | [`limits`], [`schedule`], [`stats`] | one step, decided |
 //! | [`trace`] | what was decided, to be drawn |
 //! | [`step_cost`], [`simulate`], [`fairness`] | the same scheduler on a virtual clock, and what is measured there |
-//! | [`unjust`], [`starvation`] | schedulers that forget somebody, and a test that finds them |
+//! | [`unjust`] | schedulers that forget a request |
+//! | [`costs`] | one small task for each exercise, to be counted |
 //!
-//! **Imported**: requests, events, the ragged pass from `continuous_batching`; blocks from `paged_cache`.
+//! **Imported**: requests, the engine and the ragged pass from `continuous_batching`; blocks from `paged_cache`.
 //!
-//! **Supersedes** [`continuous_batching::engine::Engine`].
+//! **Supersedes** [`continuous_batching::FirstCome`] by [`Scheduler`]. The engine stays lesson 08's.
 //!
-//! **Cost**: a few looks at each request in a step. A request that is sent back costs its rows once more, or two copies of its keys and values.
+//! **Cost**: a few looks at each request in a step. A preempted request costs its rows once more, or two copies of its keys and values.
 
-pub mod entry;
+pub mod meta;
 
-pub mod budget;
-
-pub mod ageing;
+pub mod exercises;
 
 pub mod policy;
-
-pub mod victim;
-
-pub mod recompute;
-
-pub mod part;
+pub mod quota;
 
 pub mod limits;
-pub mod memory;
-pub mod queues;
 pub mod stats;
-pub mod swap_cache;
+pub mod swap_space;
 pub mod trace;
 
 pub mod schedule;
-
-pub mod engine;
 
 pub mod fairness;
 pub mod simulate;
 pub mod step_cost;
 
-pub mod starvation;
 pub mod unjust;
 
 pub mod costs;
 
-pub use engine::Engine;
-pub use entry::{Class, Meta, TenantId};
 pub use limits::{Preemption, StepLimits};
-pub use memory::SwapSpace;
+pub use meta::{Class, Meta, TenantId};
 pub use schedule::Scheduler;
+pub use swap_space::SwapSpace;

@@ -1,57 +1,40 @@
-//! What a step may cost, and how memory is taken back.
+//! What a step may compute, and how memory is taken back.
 
-use continuous_batching::limits::EngineLimits;
 use std::time::Duration;
 
-/// How a request gives its memory back before its end.
+/// How memory is taken back from a running request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preemption {
-    /// Its keys and values are forgotten and computed again.
+    /// Its keys and values are dropped, and computed again later.
     #[default]
     Recompute,
-    /// They are copied to the host pool and back. Where the pool has no room, they are forgotten.
+    /// Its keys and values are copied to the host pool and back. Where the pool has no room, they are dropped.
     Swap,
 }
 
-/// What a scheduler may do in a step.
+/// What the scheduler may do in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepLimits {
-    /// Limits of requests and of the model.
-    pub engine: EngineLimits,
-    /// Most rows of a step, prompts and decodes together. At least `engine.max_running`, so that every stream moves on in every step.
+    /// Largest number of rows of a step, prompts and decodes together. At least the number of requests that may run, so that every stream gets a token
+    /// in every step.
     pub max_step_tokens: usize,
-    /// Most rows of one prompt in a step.
+    /// Largest number of rows of one prompt in a step.
     pub max_chunk_tokens: usize,
     /// How memory is taken back.
     pub preemption: Preemption,
-    /// Whoever has waited so long for a first row gives up: it ends as cancelled. `None`: everybody waits.
+    /// Longest wait for a first row; a request that has waited longer is cancelled. With `None` requests wait without limit.
     pub max_wait: Option<Duration>,
 }
 
 impl StepLimits {
-    /// No bound on a step: prompts are computed whole, as lesson 08 does it.
-    pub fn whole_prompts(engine: EngineLimits) -> StepLimits {
-        StepLimits {
-            engine,
-            max_step_tokens: usize::MAX,
-            max_chunk_tokens: usize::MAX,
-            preemption: Preemption::default(),
-            max_wait: None,
-        }
+    /// No bound on a step: prompts are computed whole, as in lesson 08.
+    pub fn whole_prompts() -> StepLimits {
+        StepLimits::with_budget(usize::MAX)
     }
 
     /// Steps of at most `max_step_tokens` rows.
-    ///
-    /// # Panics
-    /// If there is not a row for each running request.
-    pub fn with_budget(engine: EngineLimits, max_step_tokens: usize) -> StepLimits {
-        assert!(
-            max_step_tokens >= engine.max_running,
-            "expected a budget of at least one row for each of {} running requests, found {max_step_tokens}",
-            engine.max_running
-        );
+    pub fn with_budget(max_step_tokens: usize) -> StepLimits {
         StepLimits {
-            engine,
             max_step_tokens,
             max_chunk_tokens: max_step_tokens,
             preemption: Preemption::default(),

@@ -1,53 +1,66 @@
-//! Who is computed in a step, and how much of whom. Numbers only.
+//! Which requests are computed in a step, and how many of their rows. Numbers only.
 //!
 //! ```text
-//! waiting too long:        whoever has waited longer than may be gives up
-//! running, oldest first:   rows by budget; room for them, or a victim is sent back
+//! waiting too long:        a request that has waited longer than allowed is cancelled
+//! running, oldest first:   rows by budget; blocks for them, or a victim is preempted
 //! waiting, by the policy:  join while places, budget and memory for the whole known text are there
 //! batch:                   the rows; logits only where the last known token is among them
 //! ```
 //!
-//! Why it ends: the oldest running request is never sent back and gets a row in every step, so it comes to its end; then the next one is the oldest.
-//! What can not fit alone was refused when it was submitted.
+//! Supersedes [`continuous_batching::FirstCome`]; the engine around it stays.
+//!
+//! Why it ends: the oldest running request is never preempted and gets a row in every step, so it comes to its end; then the next one is the oldest.
+//! A request that does not fit alone was refused when it was submitted.
 
-use crate::budget::fill;
-use crate::entry::{Class, Entry};
+use crate::exercises::budget::fill;
+use crate::exercises::part::next_part;
+use crate::exercises::recompute::preempt;
+use crate::exercises::victim::choose_victim;
 use crate::limits::StepLimits;
-use crate::memory::{Device, SwapSpace};
-use crate::part::next_part;
+use crate::meta::{Candidate, Class, Meta, missing_rows};
 use crate::policy::{Policy, first};
-use crate::queues::Queues;
-use crate::recompute::send_back;
+use crate::quota::Quota;
 use crate::stats::ScheduleStats;
-use crate::trace::{SentBack, StepTrace, shares};
-use crate::victim::choose_victim;
+use crate::swap_space::SwapSpace;
+use crate::trace::{Preempted, StepTrace, shares};
 use continuous_batching::batch::{Batch, BatchSequence};
+use continuous_batching::limits::EngineLimits;
 use continuous_batching::memory::{Admission, Memory};
-use continuous_batching::request::{FinishReason, SeqId, Status};
+use continuous_batching::queues::Queues;
+use continuous_batching::request::{FinishReason, Request, SeqId, Status};
+use continuous_batching::schedule::Schedule;
+use paged_cache::Shares;
 use std::time::Duration;
 
-/// What one step needs to be decided, kept so that no step allocates.
+/// Buffers of one step, kept so that no step allocates.
 #[derive(Debug)]
 struct Scratch {
-    /// Of those who run, in their order: rows that are missing, and rows that they get.
+    /// `[running]`: number of rows that each running request has to compute, and that it gets in this step.
     missing: Vec<usize>,
     rows: Vec<usize>,
+    /// `[running]`: classes, where a victim is chosen.
     classes: Vec<Class>,
-    /// Requests that run, by class.
+    /// Number of running requests of each class.
     running_of: [usize; 256],
     joined: Vec<SeqId>,
-    sent_back: Vec<SentBack>,
+    preempted: Vec<Preempted>,
 }
 
 // ANCHOR: scheduler
-/// Decides, step by step.
+/// Decides with a budget for each step, an order of joining, and memory that can be taken back.
 pub struct Scheduler {
-    /// What is allowed.
+    /// Time of the step, on the clock of [`Meta::arrival`]. The owner of the engine sets it before each step; policies compare it with arrivals.
+    pub now: Duration,
+    /// What a step may compute.
     pub limits: StepLimits,
+    /// Rows that each tenant was given.
+    pub quota: Quota,
     policy: Box<dyn Policy>,
+    /// Requests with lower numbers were welcomed already.
+    next_new: SeqId,
     scratch: Scratch,
     stats: ScheduleStats,
-    trace: Option<Vec<StepTrace>>,
+    pub(crate) trace: Option<Vec<StepTrace>>,
 }
 // ANCHOR_END: scheduler
 
@@ -55,205 +68,42 @@ impl Scheduler {
     /// A scheduler with a policy.
     ///
     /// # Panics
-    /// If nothing may run, or there is not a row for each that may.
+    /// If a step may compute no row.
     pub fn new(limits: StepLimits, policy: Box<dyn Policy>) -> Scheduler {
-        let most = limits.engine.max_running;
         assert!(
-            most >= 1 && limits.engine.vocab_size >= 1 && limits.max_chunk_tokens >= 1,
+            limits.max_step_tokens >= 1 && limits.max_chunk_tokens >= 1,
             "{limits:?}"
         );
-        assert!(limits.max_step_tokens >= most, "{limits:?}");
         Scheduler {
+            now: Duration::ZERO,
             limits,
+            quota: Quota::default(),
             policy,
+            next_new: SeqId(0),
             scratch: Scratch {
-                missing: Vec::with_capacity(most),
-                rows: Vec::with_capacity(most),
-                classes: Vec::with_capacity(most),
+                missing: Vec::new(),
+                rows: Vec::new(),
+                classes: Vec::new(),
                 running_of: [0; 256],
-                joined: Vec::with_capacity(most),
-                sent_back: Vec::with_capacity(most),
+                joined: Vec::new(),
+                preempted: Vec::new(),
             },
             stats: ScheduleStats::default(),
             trace: None,
         }
     }
 
-    // ANCHOR: schedule
-    /// Decides one step and writes it into `batch`. Its sequences stand in the order of the running queue; who sits the step out has none.
-    ///
-    /// Cost: a few looks at each running request, and for each that joins one at each waiting one. Nothing is allocated while nobody joins or is sent back.
-    pub fn schedule<D: Device>(
-        &mut self,
-        now: Duration,
-        queues: &mut Queues,
-        memory: &mut SwapSpace<D>,
-        batch: &mut Batch,
-    ) {
-        self.give_up(now, queues, memory);
-        self.share_out(queues);
-        let sent_back = self.make_room(now, queues, memory);
-        let used = self.serve(queues);
-        // Whoever was just sent back shows that there is no room for others.
-        if !sent_back {
-            self.join(now, queues, memory, self.limits.max_step_tokens - used);
-        }
-        self.build_batch(queues, batch);
-        self.note(now, queues, batch);
-    }
-    // ANCHOR_END: schedule
-
-    fn give_up<D: Device>(&mut self, now: Duration, queues: &mut Queues, memory: &mut SwapSpace<D>) {
-        let latest = self.limits.max_wait.and_then(|wait| now.checked_sub(wait));
-        if let Some(latest) = latest {
-            let gone = queues.give_up(latest, &mut |id| {
-                memory.release(id);
-            });
-            self.stats.timed_out += gone as u64;
-        }
-    }
-
-    /// The budget among those who run.
-    fn share_out(&mut self, queues: &Queues) {
-        let scratch = &mut self.scratch;
-        scratch.joined.clear();
-        scratch.sent_back.clear();
-        scratch.missing.clear();
-        let missing = queues.running.iter().map(Entry::missing);
-        scratch.missing.extend(missing);
-        scratch.rows.clear();
-        scratch.rows.resize(queues.running.len(), 0);
-        fill(
-            self.limits.max_step_tokens,
-            self.limits.max_chunk_tokens,
-            &scratch.missing,
-            &mut scratch.rows,
-        );
-    }
-
-    // ANCHOR: make_room
-    /// Reserves memory for the rows of those who run, the oldest first. Where there is none, somebody is sent back. Returns whether anybody was.
-    fn make_room<D: Device>(&mut self, now: Duration, queues: &mut Queues, memory: &mut SwapSpace<D>) -> bool {
-        let (scratch, policy) = (&mut self.scratch, &*self.policy);
-        let mut place = 0;
-        while place < queues.running.len() {
-            let entry = &queues.running[place];
-            let wanted = entry.request.num_computed + scratch.rows[place];
-            if scratch.rows[place] == 0 || memory.reserve(entry.id(), wanted) {
-                place += 1;
-                continue;
-            }
-            scratch.classes.clear();
-            let class = |entry: &Entry| policy.class_of(now, entry.meta.class, entry.arrived);
-            scratch.classes.extend(queues.running.iter().map(class));
-            let victim = choose_victim(&scratch.classes, place);
-            let victim = victim.expect("the oldest fits alone: what does not was refused");
-            let mut entry = queues.running.remove(victim);
-            scratch.rows.remove(victim);
-            send_back(&mut entry, self.limits.preemption, memory, &mut self.stats);
-            scratch.sent_back.push(SentBack {
-                id: entry.id(),
-                stored: entry.stored,
-            });
-            queues.wait(entry);
-        }
-        !scratch.sent_back.is_empty()
-    }
-    // ANCHOR_END: make_room
-
-    /// Puts the rows of those who run on their tenants' accounts, and returns how many these are.
-    fn serve(&mut self, queues: &mut Queues) -> usize {
-        for place in 0..queues.running.len() {
-            let tenant = queues.running[place].meta.tenant;
-            queues.serve(tenant, self.scratch.rows[place]);
-        }
-        self.scratch.rows.iter().sum()
-    }
-
-    // ANCHOR: join
-    /// Lets waiting requests join in the policy's order. The first that finds no room ends it, so nobody overtakes for ever.
-    fn join<D: Device>(&mut self, now: Duration, queues: &mut Queues, memory: &mut SwapSpace<D>, mut budget: usize) {
-        self.count_classes(queues);
-        while queues.running.len() < self.limits.engine.max_running && budget > 0 {
-            let Some(place) = self.next_to_join(now, queues) else {
-                return;
-            };
-            let entry = &mut queues.waiting[place];
-            let admission = match entry.is_swapped() {
-                true => memory.swap_in(&mut entry.request),
-                false => memory.admit(&mut entry.request),
-            };
-            if admission == Admission::NoRoom {
-                return;
-            }
-            let mut entry = queues.waiting.remove(place);
-            entry.stored = 0;
-            entry.request.status = Status::Prefilling;
-            let rows = (entry.missing()).min(self.limits.max_chunk_tokens).min(budget);
-            budget -= rows;
-            queues.serve(entry.meta.tenant, rows);
-            self.scratch.running_of[usize::from(entry.meta.class.0)] += 1;
-            self.scratch.joined.push(entry.id());
-            self.stats.admitted += 1;
-            let place = queues.run(entry);
-            self.scratch.rows.insert(place, rows);
-        }
-    }
-
-    /// The place of the waiting request that the policy puts first.
-    fn next_to_join(&self, now: Duration, queues: &Queues) -> Option<usize> {
-        let candidate = |entry: &Entry| {
-            let class_running = self.scratch.running_of[usize::from(entry.meta.class.0)];
-            entry.candidate(queues.served_rows(entry.meta.tenant), class_running)
-        };
-        first(&*self.policy, now, queues.waiting.iter().map(candidate))
-    }
-    // ANCHOR_END: join
-
-    fn count_classes(&mut self, queues: &Queues) {
-        self.scratch.running_of.fill(0);
-        for entry in &queues.running {
-            self.scratch.running_of[usize::from(entry.meta.class.0)] += 1;
-        }
-    }
-
-    // ANCHOR: build
-    /// The rows of a step: of each running request its next part.
-    fn build_batch(&mut self, queues: &Queues, batch: &mut Batch) {
-        batch.clear();
-        for (entry, rows) in queues.running.iter().zip(&self.scratch.rows) {
-            if *rows == 0 {
-                continue;
-            }
-            let request = &entry.request;
-            let (part, wants_logits) = next_part(request, *rows);
-            self.stats.chunks += u64::from(!wants_logits);
-            batch.sequences.push(BatchSequence {
-                id: request.id,
-                first_row: batch.num_rows(),
-                num_rows: part.len(),
-                wants_logits,
-            });
-            let tokens = request.tokens().skip(part.start).take(part.len());
-            batch.tokens.extend(tokens);
-            batch.positions.extend(part);
-        }
-        self.stats.steps += 1;
-        self.stats.rows += batch.num_rows() as u64;
-    }
-    // ANCHOR_END: build
-
-    /// What was decided so far, counted.
+    /// Counts since the scheduler was made.
     pub fn stats(&self) -> ScheduleStats {
         self.stats
     }
 
-    /// Who joined in the last step, in the policy's order.
+    /// Requests that joined in the last step, in the order of the policy.
     pub fn joined(&self) -> &[SeqId] {
         &self.scratch.joined
     }
 
-    /// Keeps a trace from now on. It allocates in every step.
+    /// Keeps a trace from now on; see [`crate::trace::step`]. It allocates in every step.
     pub fn start_trace(&mut self) {
         self.trace = Some(Vec::new());
     }
@@ -262,27 +112,220 @@ impl Scheduler {
     pub fn trace(&self) -> &[StepTrace] {
         self.trace.as_deref().unwrap_or_default()
     }
+}
 
-    /// Notes an end that was announced.
-    pub fn note_end(&mut self, id: SeqId, reason: FinishReason) {
-        if let Some(step) = self.trace.as_mut().and_then(|trace| trace.last_mut()) {
-            step.finished.push((id, reason));
+// ANCHOR: schedule
+impl<X: AsRef<Meta> + AsMut<Meta> + Shares> Schedule<SwapSpace, X> for Scheduler {
+    /// Cost: a few looks at each running request, and for each one that joins a look at each waiting one. Nothing is allocated while no request joins
+    /// or is preempted.
+    fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut SwapSpace, limits: &EngineLimits, batch: &mut Batch) {
+        let budget = self.limits.max_step_tokens;
+        let most = limits.max_running;
+        assert!(
+            budget >= most,
+            "a budget of {budget} rows for {most} running requests: each needs a row in every step"
+        );
+        self.scratch.joined.clear();
+        self.scratch.preempted.clear();
+        self.welcome(queues);
+        self.give_up(queues);
+        self.share_out(queues);
+        self.make_room(queues, memory);
+        let used = self.serve(queues);
+        // A preemption shows that there is no room for more requests.
+        if self.scratch.preempted.is_empty() {
+            self.join(queues, memory, most, budget - used);
+        }
+        self.build_batch(queues, batch);
+        self.note(queues, batch);
+    }
+}
+// ANCHOR_END: schedule
+
+impl Scheduler {
+    /// Opens the accounts of tenants whose requests arrived since the last step.
+    fn welcome<X: AsRef<Meta>>(&mut self, queues: &Queues<X>) {
+        let tenant = |request: &Request<X>| request.attached.as_ref().tenant;
+        let new = queues.waiting.iter().filter(|request| request.id >= self.next_new);
+        for request in new {
+            let earlier = queues
+                .running
+                .iter()
+                .chain(&queues.waiting)
+                .filter(|other| other.id < request.id);
+            self.quota.welcome(tenant(request), earlier.map(tenant));
+        }
+        if let Some(newest) = queues.waiting.iter().map(|request| request.id).max() {
+            self.next_new = self.next_new.max(SeqId(newest.0 + 1));
         }
     }
 
-    fn note(&mut self, now: Duration, queues: &Queues, batch: &Batch) {
+    /// Cancels the requests that have waited too long for their first row.
+    fn give_up<X: AsRef<Meta>>(&mut self, queues: &mut Queues<X>) {
+        let Some(latest) = self.limits.max_wait.and_then(|wait| self.now.checked_sub(wait)) else {
+            return;
+        };
+        for request in &mut queues.waiting {
+            let meta = request.attached.as_ref();
+            if meta.num_preemptions == 0 && meta.arrival <= latest {
+                request.finish(FinishReason::Cancelled);
+                self.stats.timed_out += 1;
+            }
+        }
+        // Nothing is freed: of the waiting requests only preempted ones hold memory.
+        queues.leave(|_| {});
+    }
+
+    /// Shares the budget out among the running requests.
+    fn share_out<X>(&mut self, queues: &Queues<X>) {
+        let Scratch { missing, rows, .. } = &mut self.scratch;
+        missing.clear();
+        missing.extend(queues.running.iter().map(|request| missing_rows(request, 0)));
+        rows.clear();
+        rows.resize(queues.running.len(), 0);
+        fill(self.limits.max_step_tokens, self.limits.max_chunk_tokens, missing, rows);
+    }
+
+    // ANCHOR: make_room
+    /// Takes blocks for the rows of the running requests, the oldest first. Where there is none, a victim is preempted.
+    fn make_room<X: AsRef<Meta> + AsMut<Meta> + Shares>(&mut self, queues: &mut Queues<X>, memory: &mut SwapSpace) {
+        let (scratch, policy, now) = (&mut self.scratch, &*self.policy, self.now);
+        let mut place = 0;
+        while place < queues.running.len() {
+            let request = &queues.running[place];
+            let (id, wanted) = (request.id, request.num_computed + scratch.rows[place]);
+            if scratch.rows[place] == 0 || Memory::<X>::grow(memory, id, wanted) {
+                place += 1;
+                continue;
+            }
+            let class = |request: &Request<X>| {
+                let meta = request.attached.as_ref();
+                policy.class_of(now, meta.class, meta.arrival)
+            };
+            scratch.classes.clear();
+            scratch.classes.extend(queues.running.iter().map(class));
+            // Requests before this one have their blocks already, so the victim is this one or a later one. Then this one tries again.
+            let victim = choose_victim(&scratch.classes, place);
+            let victim = victim.expect("the oldest fits alone: a request that does not was refused");
+            let mut request = queues.running.remove(victim);
+            scratch.rows.remove(victim);
+            preempt(&mut request, self.limits.preemption, memory, &mut self.stats);
+            let stored = memory.stored_tokens(request.id);
+            scratch.preempted.push(Preempted { id: request.id, stored });
+            // By number, which is the order of arrival: a preempted request is older than those that came after it.
+            let place = queues.waiting.partition_point(|other| other.id < request.id);
+            queues.waiting.insert(place, request);
+        }
+    }
+    // ANCHOR_END: make_room
+
+    /// Puts the rows of the running requests on their tenants' accounts, and returns the number of all of them.
+    fn serve<X: AsRef<Meta>>(&mut self, queues: &Queues<X>) -> usize {
+        for (request, rows) in queues.running.iter().zip(&self.scratch.rows) {
+            self.quota.serve(request.attached.as_ref().tenant, *rows);
+        }
+        self.scratch.rows.iter().sum()
+    }
+
+    // ANCHOR: join
+    /// Lets waiting requests join in the policy's order, with at most `budget` rows. The first that finds no room ends it, so no request is overtaken for
+    /// ever.
+    fn join<X: AsRef<Meta> + Shares>(
+        &mut self,
+        queues: &mut Queues<X>,
+        memory: &mut SwapSpace,
+        max_running: usize,
+        mut budget: usize,
+    ) {
+        self.count_classes(queues);
+        while queues.running.len() < max_running && budget > 0 {
+            let Some(place) = self.next_to_join(queues, memory) else {
+                return;
+            };
+            // A request that was swapped out is copied back by the same call.
+            if memory.admit(&mut queues.waiting[place]) == Admission::NoRoom {
+                return;
+            }
+            let mut request = queues.waiting.remove(place).expect("the policy chose it");
+            request.status = Status::Prefilling;
+            let rows = missing_rows(&request, 0).min(self.limits.max_chunk_tokens).min(budget);
+            budget -= rows;
+            let meta = request.attached.as_ref();
+            self.quota.serve(meta.tenant, rows);
+            self.scratch.running_of[usize::from(meta.class.0)] += 1;
+            self.scratch.joined.push(request.id);
+            self.stats.admitted += 1;
+            // The running queue is in the order of arrival, so that its first request is the oldest.
+            let place = queues.running.partition_point(|other| other.id < request.id);
+            queues.running.insert(place, request);
+            self.scratch.rows.insert(place, rows);
+        }
+    }
+
+    /// The index of the waiting request that the policy puts first.
+    fn next_to_join<X: AsRef<Meta>>(&self, queues: &Queues<X>, memory: &SwapSpace) -> Option<usize> {
+        let candidate = |request: &Request<X>| {
+            let meta = request.attached.as_ref();
+            Candidate {
+                id: request.id,
+                arrival: meta.arrival,
+                tenant: meta.tenant,
+                class: meta.class,
+                prompt_tokens: request.prompt.len(),
+                missing_tokens: missing_rows(request, memory.stored_tokens(request.id)),
+                served_tokens: self.quota.served_rows(meta.tenant),
+                class_running: self.scratch.running_of[usize::from(meta.class.0)],
+            }
+        };
+        first(&*self.policy, self.now, queues.waiting.iter().map(candidate))
+    }
+    // ANCHOR_END: join
+
+    fn count_classes<X: AsRef<Meta>>(&mut self, queues: &Queues<X>) {
+        self.scratch.running_of.fill(0);
+        for request in &queues.running {
+            self.scratch.running_of[usize::from(request.attached.as_ref().class.0)] += 1;
+        }
+    }
+
+    // ANCHOR: build
+    /// Writes the rows of a step: of each running request its next part.
+    fn build_batch<X>(&mut self, queues: &Queues<X>, batch: &mut Batch) {
+        batch.clear();
+        for (request, rows) in queues.running.iter().zip(&self.scratch.rows) {
+            if *rows == 0 {
+                continue;
+            }
+            let (part, wants_logits) = next_part(request, *rows);
+            self.stats.chunks += u64::from(!wants_logits);
+            batch.sequences.push(BatchSequence {
+                id: request.id,
+                first_row: batch.num_rows(),
+                num_rows: part.len(),
+                wants_logits,
+            });
+            batch.tokens.extend(request.tokens().skip(part.start).take(part.len()));
+            batch.positions.extend(part);
+        }
+        self.stats.steps += 1;
+        self.stats.rows += batch.num_rows() as u64;
+    }
+    // ANCHOR_END: build
+
+    /// Adds the step to the trace, if one is kept.
+    fn note<X: AsRef<Meta>>(&mut self, queues: &Queues<X>, batch: &Batch) {
         let Some(trace) = &mut self.trace else {
             return;
         };
         let budget = self.limits.max_step_tokens;
         trace.push(StepTrace {
             step: self.stats.steps - 1,
-            now,
+            now: self.now,
             budget: (budget < usize::MAX).then_some(budget),
             computed: shares(&queues.running, batch),
             joined: self.scratch.joined.clone(),
-            sent_back: self.scratch.sent_back.clone(),
-            waiting: queues.waiting.iter().map(Entry::id).collect(),
+            preempted: self.scratch.preempted.clone(),
+            waiting: queues.waiting.iter().map(|request| request.id).collect(),
             finished: Vec::new(),
         });
     }

@@ -2,23 +2,23 @@
 
 use serde::Serialize;
 
-/// Counts since the engine was made.
+/// Counts since the scheduler was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ScheduleStats {
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Rows of all steps.
+    /// Number of rows of all steps.
     pub rows: u64,
-    /// Times that a request joined the running ones.
+    /// Number of times that a request joined the running ones.
     pub admitted: u64,
-    /// Parts of a text that were computed with more of it to come.
+    /// Number of parts of a text that were computed with more of it to come.
     pub chunks: u64,
-    /// Times that a request was sent back.
+    /// Number of preemptions.
     pub preemptions: u64,
-    /// Of these, how often its keys and values were copied to the host pool.
+    /// Number of preemptions that copied keys and values to the host pool.
     pub swapped: u64,
-    /// Tokens whose keys and values were forgotten; they are computed once more, unless the prefix cache has them still.
+    /// Number of tokens whose keys and values were dropped; they are computed once more, unless the prefix cache still has them.
     pub recomputed_tokens: u64,
-    /// Requests that gave up before they had a first row.
+    /// Number of requests that were cancelled because they waited too long for a first row.
     pub timed_out: u64,
 }

@@ -87,7 +87,7 @@ mod tests {
         let batch = Batch {
             tokens: vec![TokenId(0); 4],
             positions: vec![0, 1, 2, 9],
-            sequences: Vec::new(),
+            ..Batch::default()
         };
         assert_eq!(cost.of(&batch), ns(1000 + 400 + 16));
         assert_eq!(cost.of(&Batch::default()), ns(0));

@@ -1,89 +1,115 @@
-//! What the scheduler decided, step by step: for figures and for looking for faults.
+//! What the scheduler decided, step by step: for figures and for tests.
 
-use crate::entry::{Class, Entry, TenantId};
+use crate::meta::{Class, Meta, TenantId};
+use crate::schedule::Scheduler;
+use crate::swap_space::SwapSpace;
 use continuous_batching::batch::{Batch, BatchSequence};
-use continuous_batching::request::{FinishReason, SeqId};
+use continuous_batching::request::{FinishReason, Request, SeqId};
+use continuous_batching::{Delivery, Engine, EngineError, Event, Runner};
+use paged_cache::Shares;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 // ANCHOR: trace
-/// One step.
+/// What was decided in one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepTrace {
-    /// The step's number, from 0.
+    /// Number of the step, from 0.
     pub step: u64,
-    /// When it began.
+    /// Time of the step.
     pub now: Duration,
-    /// Most rows that it may have; nothing where there is no bound.
+    /// Largest number of rows that it may have; `None` where there is no bound.
     pub budget: Option<usize>,
-    /// The rows that it has, in the order of the batch.
+    /// The rows that it has, sequence by sequence, in the order of the batch.
     pub computed: Vec<Share>,
-    /// Who joined, in the order of the policy.
+    /// Requests that joined, in the order of the policy.
     pub joined: Vec<SeqId>,
-    /// Who was sent back, in order.
-    pub sent_back: Vec<SentBack>,
-    /// Who waits, oldest first.
+    /// Requests that were preempted, in order.
+    pub preempted: Vec<Preempted>,
+    /// Requests that wait, oldest first.
     pub waiting: Vec<SeqId>,
-    /// Whose end was announced, and why.
+    /// Requests whose end was reported, and why they ended; [`step`] adds them.
     pub finished: Vec<(SeqId, FinishReason)>,
 }
 
 /// A request's rows in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Whose.
+    /// Number of the request.
     pub id: SeqId,
-    /// How urgent.
+    /// How urgent it is.
     pub class: Class,
-    /// Who pays.
+    /// Its tenant.
     pub tenant: TenantId,
     /// Position of its first row.
     pub first_position: usize,
-    /// Its rows.
+    /// Number of its rows.
     pub rows: usize,
-    /// Tokens that it has now, prompt and output.
+    /// Number of its tokens at this step, prompt and output.
     pub num_tokens: usize,
-    /// Whether a token comes out of it: its last known token is among the rows.
+    /// Whether the step gives it a token: its last known token is among the rows.
     pub wants_logits: bool,
 }
 
-/// A request that gave its memory back.
+/// A request whose memory was taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SentBack {
-    /// Whose.
+pub struct Preempted {
+    /// Number of the request.
     pub id: SeqId,
-    /// Tokens that went to the host pool; 0: all were forgotten.
+    /// Number of tokens that went to the host pool; 0 where all were dropped.
     pub stored: usize,
 }
 // ANCHOR_END: trace
 
-/// The rows of a batch, whose sequences stand in the order of those who run.
-pub fn shares(running: &[Entry], batch: &Batch) -> Vec<Share> {
+/// The rows of a batch, whose sequences stand in the order of the running queue.
+pub(crate) fn shares<X: AsRef<Meta>>(running: &[Request<X>], batch: &Batch) -> Vec<Share> {
     let mut running = running.iter();
     let share = |sequence: &BatchSequence| {
-        let entry = running.find(|entry| entry.id() == sequence.id)?;
+        let request = running.find(|request| request.id == sequence.id)?;
+        let meta = request.attached.as_ref();
         Some(Share {
             id: sequence.id,
-            class: entry.meta.class,
-            tenant: entry.meta.tenant,
+            class: meta.class,
+            tenant: meta.tenant,
             first_position: batch.positions[sequence.first_row],
             rows: sequence.num_rows,
-            num_tokens: entry.request.num_tokens(),
+            num_tokens: request.num_tokens(),
             wants_logits: sequence.wants_logits,
         })
     };
     batch.sequences.iter().filter_map(share).collect()
 }
 
+/// One step of an engine that keeps a trace; the ends that it reports are added to the trace.
+///
+/// # Errors
+/// Those of [`Engine::step`].
+pub fn step<R: Runner, X: AsRef<Meta> + AsMut<Meta> + Shares>(
+    engine: &mut Engine<R, SwapSpace, Scheduler, X>,
+    on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
+) -> Result<(), EngineError> {
+    let mut finished = Vec::new();
+    engine.step(&mut |event| {
+        if let Event::Finished { id, reason, .. } = event {
+            finished.push((id, reason));
+        }
+        on_event(event)
+    })?;
+    if let Some(last) = engine.scheduler.trace.as_mut().and_then(|trace| trace.last_mut()) {
+        last.finished = finished;
+    }
+    Ok(())
+}
+
 impl StepTrace {
-    /// Rows of the step.
+    /// Number of rows of the step.
     pub fn num_rows(&self) -> usize {
         self.computed.iter().map(|share| share.rows).sum()
     }
 }
 
-/// The steps as a picture of letters: a line a step, a cell a request: `7+` is seven rows with more to come, `7` seven rows and a token, `w` waits,
-/// `<` was sent back, `·` is not here.
+/// The steps as lines of text: a line for a step, a cell for a request. `7+` is seven rows with more to come, `7` seven rows and a token, `w` waits, `<` was
+/// preempted, `·` is not here.
 pub fn picture(steps: &[StepTrace], num_requests: usize) -> String {
     let mut text = String::new();
     for step in steps {
@@ -105,7 +131,7 @@ fn cell(step: &StepTrace, id: SeqId) -> String {
         let more = if share.wants_logits { "" } else { "+" };
         return format!("{}{more}", share.rows);
     }
-    if step.sent_back.iter().any(|sent| sent.id == id) {
+    if step.preempted.iter().any(|preempted| preempted.id == id) {
         return "<".to_owned();
     }
     if step.waiting.contains(&id) {

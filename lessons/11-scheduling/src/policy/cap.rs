@@ -1,5 +1,5 @@
 use super::Policy;
-use crate::entry::Candidate;
+use crate::meta::Candidate;
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl<P: Policy> Policy for LengthCap<P> {
 
     fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering {
         let is_behind =
-            |c: &Candidate| c.prompt_tokens > self.prompt_tokens && now.saturating_sub(c.arrived) < self.patience;
+            |c: &Candidate| c.prompt_tokens > self.prompt_tokens && now.saturating_sub(c.arrival) < self.patience;
         (is_behind(a).cmp(&is_behind(b))).then_with(|| self.inner.compare(now, a, b))
     }
 }

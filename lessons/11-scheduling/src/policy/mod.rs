@@ -10,7 +10,7 @@ mod priority;
 mod quota;
 mod shortest;
 
-use crate::entry::{Candidate, Class};
+use crate::meta::{Candidate, Class};
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub trait Policy: Send {
     fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering;
 
     /// The class that a running request counts as where somebody has to give its memory back.
-    fn class_of(&self, _now: Duration, class: Class, _arrived: Duration) -> Class {
+    fn class_of(&self, _now: Duration, class: Class, _arrival: Duration) -> Class {
         class
     }
 }

@@ -1,6 +1,6 @@
 use super::Policy;
-use crate::ageing::effective_class;
-use crate::entry::{Candidate, Class};
+use crate::exercises::ageing::effective_class;
+use crate::meta::{Candidate, Class};
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -34,13 +34,13 @@ impl Policy for PriorityWithAgeing {
     }
 
     fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering {
-        let class = |c: &Candidate| self.class_of(now, c.class, c.arrived);
+        let class = |c: &Candidate| self.class_of(now, c.class, c.arrival);
         class(a).cmp(&class(b))
     }
 
     /// Who has become urgent by waiting stays so: it would be sent back for each one that comes later, otherwise.
-    fn class_of(&self, now: Duration, class: Class, arrived: Duration) -> Class {
-        effective_class(class, now.saturating_sub(arrived), self.step)
+    fn class_of(&self, now: Duration, class: Class, arrival: Duration) -> Class {
+        effective_class(class, now.saturating_sub(arrival), self.step)
     }
 }
 // ANCHOR_END: ageing

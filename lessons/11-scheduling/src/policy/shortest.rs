@@ -1,5 +1,5 @@
 use super::Policy;
-use crate::entry::Candidate;
+use crate::meta::Candidate;
 use std::cmp::Ordering;
 use std::time::Duration;
 

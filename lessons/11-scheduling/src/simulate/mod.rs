@@ -1,42 +1,48 @@
 //! The scheduler on a clock of its own: hours of traffic in a second, without a model.
 //!
-//! Nothing of the scheduler is simulated: it is [`Engine`] over the numbers of lesson 10's blocks. Only the runner computes nothing, and says what the step
-//! would have taken. What comes out depends on lengths, arrivals and three stated numbers, so it is the same on every machine.
+//! The scheduler is the real one, in lesson 08's [`Engine`], over the numbers of lesson 10's blocks. Only the runner computes nothing; the time of a step comes
+//! from its batch, by [`crate::step_cost::StepCost`]. The result depends on lengths, arrivals and a few stated numbers, so it is the same on every machine.
 
-mod costed;
 mod outcome;
 mod setup;
 
-pub use costed::Costed;
 pub use outcome::{Outcome, Simulation};
 pub use setup::{Job, Setup};
 
-use crate::engine::Engine;
-use crate::memory::SwapSpace;
+use crate::meta::Meta;
 use crate::policy::Policy;
+use crate::schedule::Scheduler;
+use crate::swap_space::SwapSpace;
+use continuous_batching::engine::Engine;
 use continuous_batching::error::Refusal;
 use continuous_batching::event::{Delivery, Event};
 use continuous_batching::request::{FinishReason, SeqId};
-use paged_cache::{Pages, Promise};
+use continuous_batching::runner::NoModel;
+use paged_cache::{BlockManager, Reserve};
 use static_batching::clock::{Clock, VirtualClock};
 use std::time::Duration;
 use training::TokenId;
 
 /// The engine that is simulated.
-pub type NumbersEngine = Engine<Costed, Pages>;
+pub type NumbersEngine = Engine<NoModel, SwapSpace, Scheduler, Meta>;
 
-/// An engine for a setup, with nobody in it.
+/// An engine for a setup, without any request.
 pub fn engine(setup: &Setup, policy: Box<dyn Policy>) -> NumbersEngine {
-    let limits = setup.limits.clone();
-    let pages = Pages::new(setup.num_blocks, setup.block_size, limits.engine.max_seq_len);
+    let blocks = BlockManager::new(setup.num_blocks, setup.block_size, setup.engine.max_seq_len);
     // All prompts look alike here, so nothing may be found by its content.
-    let pages = pages.without_prefix_cache().promising(Promise::Known);
-    let memory = SwapSpace::new(pages, setup.host_tokens);
-    Engine::new(Costed::new(setup.cost), memory, limits, policy)
+    let blocks = blocks.without_prefix_cache().reserving(Reserve::Known);
+    let memory = SwapSpace::new(blocks, setup.host_blocks);
+    let scheduler = Scheduler::new(setup.limits.clone(), policy);
+    Engine::with(
+        NoModel::new(setup.engine.vocab_size),
+        memory,
+        scheduler,
+        setup.engine.clone(),
+    )
 }
 
 // ANCHOR: simulate
-/// Serves all jobs, which come in the order of their times. Whoever has come is submitted before each step; a step takes what it costs.
+/// Serves all jobs, which come in the order of their times. Jobs whose time has come are submitted before each step; a step takes what it costs.
 ///
 /// # Errors
 /// A job that this setup could never serve.
@@ -75,17 +81,21 @@ pub fn simulate(setup: &Setup, policy: Box<dyn Policy>, jobs: &[Job]) -> Result<
     Ok(Simulation {
         outcomes,
         end: clock.now(),
-        stats: engine.stats(),
+        stats: engine.scheduler.stats(),
         swaps: engine.memory.stats(),
-        served: std::mem::take(&mut engine.queues.served),
+        served: engine.scheduler.quota.all().clone(),
     })
 }
 // ANCHOR_END: simulate
 
-/// A job whose prompt means nothing. It arrived when it came, also if a step was running then.
+/// Submits a job; its prompt has no meaning. Its arrival is its own time, also if a step was running then.
 fn submit(engine: &mut NumbersEngine, job: &Job) -> Result<SeqId, Refusal> {
     let prompt = vec![TokenId(0); job.prompt_tokens];
-    engine.submit(job.at, job.meta, &prompt, job.new_tokens)
+    let meta = Meta {
+        arrival: job.at,
+        ..job.meta
+    };
+    engine.submit_with(&prompt, job.new_tokens, meta)
 }
 
 /// One step, and its time.
@@ -96,7 +106,8 @@ fn step(
     heard: &mut Vec<(SeqId, Option<FinishReason>)>,
 ) {
     let copied = engine.memory.stats().tokens;
-    let stepped = engine.step(clock.now(), &mut |event| {
+    engine.scheduler.now = clock.now();
+    let stepped = engine.step(&mut |event| {
         heard.push(match event {
             Event::Token { id, .. } => (id, None),
             Event::Finished { id, reason, .. } => (id, Some(reason)),
@@ -105,7 +116,7 @@ fn step(
     });
     stepped.expect("nothing is computed, so nothing fails");
     let copied = engine.memory.stats().tokens - copied;
-    clock.advance(engine.runner.took() + setup.cost.of_copies(copied));
+    clock.advance(setup.cost.of(&engine.batch) + setup.cost.of_copies(copied));
 }
 
 fn note(outcome: &mut Outcome, now: Duration, end: Option<FinishReason>) {
@@ -125,7 +136,7 @@ fn note(outcome: &mut Outcome, now: Duration, end: Option<FinishReason>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Meta, TenantId};
+    use crate::meta::{Meta, TenantId};
     use crate::policy::Fcfs;
     use crate::step_cost::StepCost;
 

@@ -1,8 +1,8 @@
 //! What is seen of a simulation.
 
-use crate::entry::TenantId;
-use crate::memory::SwapStats;
+use crate::meta::TenantId;
 use crate::stats::ScheduleStats;
+use crate::swap_space::SwapStats;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! A machine, and what comes to it.
 
-use crate::entry::Meta;
 use crate::limits::StepLimits;
+use crate::meta::Meta;
 use crate::step_cost::StepCost;
 use continuous_batching::limits::EngineLimits;
 use std::time::Duration;
@@ -9,14 +9,16 @@ use std::time::Duration;
 /// A machine to serve with.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What a step may be.
+    /// Limits of requests.
+    pub engine: EngineLimits,
+    /// What a step may compute.
     pub limits: StepLimits,
     /// Blocks on the device.
     pub num_blocks: usize,
     /// Positions of a block.
     pub block_size: usize,
-    /// Tokens that the host pool has room for.
-    pub host_tokens: usize,
+    /// Number of blocks in the host pool.
+    pub host_blocks: usize,
     /// What a step costs.
     pub cost: StepCost,
     /// No step begins after this.
@@ -35,10 +37,11 @@ impl Setup {
             end_of_text: Vec::new(),
         };
         Setup {
-            limits: StepLimits::whole_prompts(engine),
+            limits: StepLimits::whole_prompts(),
+            engine,
             num_blocks: max_running * max_seq_len.div_ceil(block_size),
             block_size,
-            host_tokens: 0,
+            host_blocks: 0,
             cost: StepCost::default(),
             horizon: Duration::MAX,
         }
@@ -47,7 +50,7 @@ impl Setup {
     /// The same with steps of at most `budget` rows, or one for each that may run if these are more, and prompts in chunks of at most `chunk`.
     pub fn with_budget(self, budget: usize, chunk: usize) -> Setup {
         let limits = StepLimits {
-            max_step_tokens: budget.max(self.limits.engine.max_running),
+            max_step_tokens: budget.max(self.engine.max_running),
             max_chunk_tokens: chunk,
             ..self.limits
         };
