@@ -1,20 +1,19 @@
-//! Lesson 08's oracle, unchanged, over a scheduler that cuts prompts into chunks, lets requests sit out, sends them back and swaps them: budget x running
-//! x blocks x block size x prefix cache x policy x preemption x cancellations. Each request gets the tokens that it gets alone, and at the end nothing is
-//! held anywhere.
+//! Lesson 08's oracle, unchanged, over a scheduler that cuts prompts into chunks, lets requests sit out, preempts and swaps them: budget x running x blocks
+//! x block size x prefix cache x policy x preemption x cancellations. Each request gets the tokens that it gets alone, and at the end no memory is held.
 //!
-//! 20 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson11 --test oracle` runs as many as one has time for.
+//! 20 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson11 --test suite oracle` runs more.
 
-use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, Played, play};
+use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
 use continuous_batching::oracle::sweep::{caught, in_quarters, num_cases};
 use continuous_batching::oracle::{Oracle, config, limits};
-use continuous_batching::{Delivery, EngineLimits, Event, Memory, SeqId};
-use paged_cache::{PagedCache, Pages, Promise};
+use continuous_batching::{Engine, EngineLimits};
+use paged_cache::{BlockManager, PagedCache, Reserve};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use scheduling::policy::{
     FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
 };
-use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
+use scheduling::{Class, Meta, Preemption, Scheduler, StepLimits, SwapSpace, TenantId};
 use std::time::Duration;
 use training::TokenId;
 
@@ -37,7 +36,7 @@ struct Case {
     chunk: usize,
     policy: u8,
     preemption: Preemption,
-    host_tokens: usize,
+    host_blocks: usize,
     prefix_cache: bool,
     /// Tokens that end a text: that many of 97, so that some answers end early.
     num_ends: u32,
@@ -82,13 +81,13 @@ fn cases() -> impl Strategy<Value = Case> {
         prop_oneof![1 => Just(usize::MAX), 3 => 1..8usize],
         0..7u8,
         preemption,
-        0..40usize,
+        0..20usize,
         0..12u32,
     );
     (memory, schedule, prop::collection::vec(planned(), 1..9)).prop_map(|(memory, schedule, mut plan)| {
         plan.sort_by_key(|planned| planned.arrives);
         let (block_size, more_blocks, prefix_cache, poison) = memory;
-        let (max_running, more_rows, chunk, policy, preemption, host_tokens, num_ends) = schedule;
+        let (max_running, more_rows, chunk, policy, preemption, host_blocks, num_ends) = schedule;
         Case {
             block_size,
             more_blocks,
@@ -97,7 +96,7 @@ fn cases() -> impl Strategy<Value = Case> {
             chunk,
             policy,
             preemption,
-            host_tokens,
+            host_blocks,
             prefix_cache,
             num_ends,
             poison,
@@ -122,63 +121,6 @@ fn policy(number: u8) -> Box<dyn Policy> {
     }
 }
 
-/// Lesson 11's engine as the oracle plays it.
-struct Scheduled(Engine<Interrupted<Oracle>, PagedCache>);
-
-impl Played for Scheduled {
-    type Memory = SwapSpace<PagedCache>;
-
-    fn prepare(&mut self) {
-        self.0.runner.canceller = Some(self.0.canceller());
-    }
-
-    fn submit(&mut self, step: u64, planned: &Planned) -> SeqId {
-        let len = planned.prompt.len() as u32;
-        let meta = Meta {
-            tenant: TenantId(len % 3),
-            class: Class((len % 4) as u8),
-        };
-        let now = STEP * step as u32;
-        let id = (self.0).submit(now, meta, &planned.prompt, planned.max_new_tokens);
-        id.expect("the plan asks for what can be answered")
-    }
-
-    fn cancel(&mut self, id: SeqId) -> bool {
-        self.0.cancel(id)
-    }
-
-    fn cancel_during(&mut self, id: SeqId) {
-        self.0.runner.during.push(id);
-    }
-
-    fn step(&mut self, step: u64, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) {
-        let stepped = self.0.step(STEP * step as u32, on_event);
-        stepped.expect("the oracle computes every batch");
-    }
-
-    fn is_idle(&self) -> bool {
-        self.0.is_idle()
-    }
-
-    fn limits(&self) -> &EngineLimits {
-        self.0.limits()
-    }
-
-    fn memory(&mut self) -> &mut SwapSpace<PagedCache> {
-        &mut self.0.memory
-    }
-
-    fn check_invariants(&self) {
-        self.0.check_invariants();
-    }
-
-    /// The oldest request gets a row in every step and is never sent back while it is the oldest. So all plans end within the rows of all requests,
-    /// one after the other.
-    fn most_steps(&self, plan: &[Planned]) -> u64 {
-        (plan.len() * (MAX_SEQ_LEN + 2)) as u64
-    }
-}
-
 /// What a case made use of.
 const USED: [&str; 6] = [
     "prefix hits",
@@ -195,8 +137,8 @@ fn play_case(case: &Case) -> [u64; 6] {
         ..limits(MAX_SEQ_LEN, case.max_running)
     };
     let step_limits = match case.more_rows {
-        None => StepLimits::whole_prompts(engine_limits),
-        Some(more) => StepLimits::with_budget(engine_limits, case.max_running + more),
+        None => StepLimits::whole_prompts(),
+        Some(more) => StepLimits::with_budget(case.max_running + more),
     };
     let step_limits = StepLimits {
         max_chunk_tokens: case.chunk,
@@ -204,29 +146,37 @@ fn play_case(case: &Case) -> [u64; 6] {
         ..step_limits
     };
     let num_blocks = MAX_SEQ_LEN.div_ceil(case.block_size) + case.more_blocks;
-    let pages = Pages::new(num_blocks, case.block_size, MAX_SEQ_LEN).promising(Promise::Known);
-    let pages = match case.prefix_cache {
-        true => pages,
-        false => pages.without_prefix_cache(),
+    let blocks = BlockManager::new(num_blocks, case.block_size, MAX_SEQ_LEN).reserving(Reserve::Known);
+    let blocks = match case.prefix_cache {
+        true => blocks,
+        false => blocks.without_prefix_cache(),
     };
-    let cache = PagedCache::new(&config(MAX_SEQ_LEN), pages);
-    let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
-    let memory = SwapSpace::new(cache, case.host_tokens);
-    let engine = Engine::new(runner, memory, step_limits, policy(case.policy));
-    let mut engine = Scheduled(engine);
-    play(&mut engine, &case.plan, &mut |memory| {
+    let memory = SwapSpace::new(blocks, case.host_blocks);
+    let cache = PagedCache::new(&config(MAX_SEQ_LEN), memory.num_blocks(), case.block_size);
+    let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN, cache));
+    let scheduler = Scheduler::new(step_limits, policy(case.policy));
+    let mut engine = Engine::with(runner, memory, scheduler, engine_limits);
+    let mut attach = |step: u64, index: usize| {
+        let len = case.plan[index].prompt.len() as u32;
+        Meta {
+            tenant: TenantId(len % 3),
+            class: Class((len % 4) as u8),
+            arrival: STEP * step as u32,
+            ..Meta::default()
+        }
+    };
+    play(&mut engine, &case.plan, &mut attach, &mut |engine| {
+        engine.scheduler.now += STEP;
         if let Some(value) = case.poison {
-            memory.device_mut().overwrite_unused(value);
+            engine.runner.inner.cache.overwrite_unused(&engine.memory.device, value);
         }
     });
-    let memory = &engine.0.memory;
-    let pages = memory.device().pages();
-    assert_eq!(pages.num_held(), 0, "a block is still held");
-    assert_eq!(pages.num_unpromised(), num_blocks, "a promise is left over");
-    assert_eq!(memory.num_holders(), 0);
-    let stats = engine.0.stats();
+    let memory = &engine.memory;
+    assert_eq!(memory.device.num_held(), 0, "a block is still held");
+    assert_eq!(memory.num_stored(), 0, "a sequence is still in the host pool");
+    let stats = engine.scheduler.stats();
     [
-        pages.stats().prefix_hits,
+        memory.device.stats().prefix_hits,
         stats.chunks,
         stats.preemptions,
         memory.stats().out,

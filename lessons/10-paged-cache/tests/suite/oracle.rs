@@ -1,14 +1,14 @@
-//! Lesson 08's oracle, unchanged, over blocks: whatever the block size, however few blocks there are, whoever shares what with whom and whoever is
-//! cancelled in whatever state, each request gets the tokens that it gets alone, and at the end nothing is held.
+//! Lesson 08's oracle, unchanged, over blocks: for every block size and number of blocks, with any sharing between requests and any cancellation, each
+//! request gets the tokens that it gets alone, and at the end no block is held.
 //!
-//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson10 --test oracle` runs as many as one has time for.
+//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson10 --test suite oracle` runs more.
 
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
 use continuous_batching::oracle::sweep::{caught, in_quarters, num_cases};
 use continuous_batching::oracle::{Oracle, config, limits};
-use continuous_batching::{Engine, EngineLimits, SeqId};
+use continuous_batching::{Engine, EngineLimits, FirstCome, SeqId};
 use paged_cache::hash::Salt;
-use paged_cache::{PagedCache, Pages, Wish};
+use paged_cache::{BlockManager, PagedCache, Sharing};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use training::TokenId;
@@ -106,38 +106,35 @@ fn play_case(case: &Case) -> [u64; 4] {
         ..limits(MAX_SEQ_LEN, case.max_running)
     };
     let num_blocks = MAX_SEQ_LEN.div_ceil(case.block_size) + case.more_blocks;
-    let mut pages = Pages::new(num_blocks, case.block_size, MAX_SEQ_LEN);
+    let mut blocks = BlockManager::new(num_blocks, case.block_size, MAX_SEQ_LEN);
     if !case.prefix_cache {
-        pages = pages.without_prefix_cache();
+        blocks = blocks.without_prefix_cache();
     }
-    // Requests are numbered in the order of their arrival, which is that of the plan.
-    for (id, (_, family)) in case.plan.iter().enumerate() {
-        let wish = match *family {
-            Family::Stranger => continue,
-            Family::Tenant(salt) => Wish {
-                salt: Salt(salt),
-                ..Wish::default()
-            },
-            Family::Sibling => Wish {
-                parent: id.checked_sub(1).map(|parent| SeqId(parent as u64)),
-                ..Wish::default()
-            },
-        };
-        pages.wish(SeqId(id as u64), wish);
-    }
-    let cache = PagedCache::new(&config(MAX_SEQ_LEN), pages);
-    let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
-    let mut engine = Engine::new(runner, cache, limits);
+    let cache = PagedCache::new(&config(MAX_SEQ_LEN), num_blocks, case.block_size);
+    let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN, cache));
+    let mut engine = Engine::with(runner, blocks, FirstCome, limits);
     let plan: Vec<Planned> = case.plan.iter().map(|(planned, _)| planned.clone()).collect();
-    play(&mut engine, &plan, &mut |cache| {
+    let mut attach = |_, index: usize| match case.plan[index].1 {
+        Family::Stranger => Sharing::default(),
+        Family::Tenant(salt) => Sharing {
+            salt: Salt(salt),
+            ..Sharing::default()
+        },
+        // Requests are numbered in the order of their arrival, which is that of the plan.
+        Family::Sibling => Sharing {
+            parent: index.checked_sub(1).map(|parent| SeqId(parent as u64)),
+            ..Sharing::default()
+        },
+    };
+    play(&mut engine, &plan, &mut attach, &mut |engine| {
         if let Some(value) = case.poison {
-            cache.overwrite_unused(value);
+            engine.runner.inner.cache.overwrite_unused(&engine.memory, value);
         }
     });
-    let pages = engine.memory.pages();
-    assert_eq!(pages.num_held(), 0, "a block is still held");
-    assert_eq!(pages.num_unpromised(), num_blocks, "a promise is left over");
-    let stats = pages.stats();
+    let blocks = &engine.memory;
+    assert_eq!(blocks.num_held(), 0, "a block is still held");
+    assert_eq!(blocks.num_available(), num_blocks, "a block is still reserved");
+    let stats = blocks.stats();
     [stats.prefix_hits, stats.forked, stats.copies, stats.evictions]
 }
 

@@ -1,0 +1,3 @@
+#[path = "../tests/suite/oracle.rs"]
+mod oracle;
+fn main() {}
