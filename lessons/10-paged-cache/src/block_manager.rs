@@ -126,7 +126,8 @@ impl BlockManager {
 
     /// Number of free blocks that no sequence has reserved.
     pub fn num_available(&self) -> usize {
-        self.allocator.num_free() - self.num_reserved
+        // While a request is being admitted, free blocks that it shares may leave fewer than are reserved; it is refused then.
+        self.allocator.num_free().saturating_sub(self.num_reserved)
     }
 
     /// Adds a copy that the next pass makes first, behind those that are there already.

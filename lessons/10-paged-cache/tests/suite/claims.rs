@@ -1,22 +1,19 @@
 //! What the lesson claims, as counts.
 
-mod common;
-
-use common::{random, text};
-use continuous_batching::model_runner::ModelRunner;
+use crate::common::{random, text};
 use continuous_batching::slots::Slots;
-use continuous_batching::{Delivery, Engine, EngineLimits, SeqId};
+use continuous_batching::{Delivery, Engine, EngineLimits, FirstCome, ModelRunner, SeqId};
 use generation::Model;
 use lab::ledger;
 use layout::pool::Pool;
 use paged_cache::ahead::attend_ahead;
 use paged_cache::allocator::BlockAllocator;
-use paged_cache::attend::attend_blocks;
+use paged_cache::exercises::attend::attend_blocks;
 use paged_cache::pieces::pieces;
 use paged_cache::regions::Regions;
 use paged_cache::scan::ScanningAllocator;
 use paged_cache::ways::{Text, serve};
-use paged_cache::{BlockId, PagedCache, Pages, Wish};
+use paged_cache::{BlockId, BlockManager, PagedCache, Sharing};
 
 /// Texts of many lengths: short prompts and long ones.
 fn texts() -> Vec<Text> {
@@ -39,11 +36,11 @@ fn blocks_are_used_where_slots_and_growing_pieces_are_wasted() {
     regions.check_invariants();
     assert!(regions.moved() > 0, "a region that grows is copied");
     assert!(run.samples.iter().any(|sample| sample.lost > 0), "holes of no use");
-    let mut pages = Pages::new(MEMORY / 16, 16, 2048).without_prefix_cache();
-    let (run, crowded) = serve(&mut pages, &texts(), 64);
+    let mut blocks_of_16 = BlockManager::new(MEMORY / 16, 16, 2048).without_prefix_cache();
+    let (run, crowded) = serve(&mut blocks_of_16, &texts(), 64);
     let blocks = run.mean_usage(crowded);
     assert!(slots < 0.25 && grown < 0.8 && blocks > 0.9, "{slots} {grown} {blocks}");
-    assert_eq!(pages.num_held(), 0);
+    assert_eq!(blocks_of_16.num_held(), 0);
     assert_eq!(regions.num_held(), 0);
 }
 
@@ -61,7 +58,7 @@ fn taking_a_block_costs_the_same_among_many() {
         let (looks, mut taken) = (scan.num_looks(), Vec::new());
         let (_, counted) = ledger::measure(|| {
             list.allocate(1, &mut taken);
-            list.release(taken[0]);
+            list.free(taken[0]);
         });
         scan.allocate();
         (counted.get("blocks_touched"), scan.num_looks() - looks)
@@ -75,9 +72,10 @@ fn taking_a_block_costs_the_same_among_many() {
 fn a_shared_prefix_is_computed_once() {
     let model = Model::open("stories").unwrap();
     let pool = Pool::new(1);
-    let cache = PagedCache::new(&model.config.llama, Pages::new(32, 4, 64));
-    let runner = ModelRunner::new(&model, &pool, 2, 64);
-    let mut engine = Engine::new(runner, cache, EngineLimits::of_model(&model.config, 2));
+    let cache = PagedCache::new(&model.config.llama, 32, 4);
+    let runner = ModelRunner::new(&model, &pool, cache, 2, 64);
+    let blocks = BlockManager::new(32, 4, 64);
+    let mut engine = Engine::new(runner, blocks, EngineLimits::of_model(&model.config, 2));
     let mut rows = |len: usize| {
         engine.submit(&text(&model, len, 4), 1).unwrap();
         let (done, counted) = ledger::measure(|| engine.run(&mut |_| Delivery::Taken));
@@ -90,7 +88,7 @@ fn a_shared_prefix_is_computed_once() {
     // All four or five blocks are there; the last one is given back where nothing else would be left.
     assert_eq!(rows(16), 4);
     assert_eq!(rows(17), 1);
-    let stats = engine.memory.pages().stats();
+    let stats = engine.memory.stats();
     assert_eq!(
         (stats.prefix_queries, stats.prefix_hits),
         (18 + 21 + 16 + 17, 16 + 12 + 16)
@@ -109,8 +107,8 @@ fn what_slots_can_not_hold_is_served_in_blocks() {
         })
         .collect();
     let (few, _) = serve(&mut Slots::new(ROOM / 4096, 4096), &texts, 16);
-    let mut pages = Pages::new(ROOM / 16, 16, 4096).without_prefix_cache();
-    let (many, _) = serve(&mut pages, &texts, 16);
+    let mut blocks_of_16 = BlockManager::new(ROOM / 16, 16, 4096).without_prefix_cache();
+    let (many, _) = serve(&mut blocks_of_16, &texts, 16);
     assert_eq!(few.most_running(), 4);
     assert!(
         many.most_running() > 8 && many.most_held() <= ROOM,
@@ -120,31 +118,28 @@ fn what_slots_can_not_hold_is_served_in_blocks() {
     assert!(many.samples.len() * 2 < few.samples.len());
 }
 
-/// Several answers hold the prompt once, and copy one block for each but one.
+/// Several answers hold the prompt once, and copy one block for each but the first.
 #[test]
 fn answers_share_the_blocks_of_their_prompt() {
     let model = Model::open("stories").unwrap();
     let pool = Pool::new(1);
-    let cache = PagedCache::new(&model.config.llama, Pages::new(64, 4, 64).without_prefix_cache());
-    let runner = ModelRunner::new(&model, &pool, 4, 64);
-    let mut engine = Engine::new(runner, cache, EngineLimits::of_model(&model.config, 4));
+    let cache = PagedCache::new(&model.config.llama, 64, 4);
+    let runner = ModelRunner::new(&model, &pool, cache, 4, 64);
+    let blocks = BlockManager::new(64, 4, 64).without_prefix_cache();
+    let mut engine = Engine::with(runner, blocks, FirstCome, EngineLimits::of_model(&model.config, 4));
     engine.limits.end_of_text.clear();
     for answer in 0..4 {
-        let id = engine.submit(&text(&model, 18, 4), 3).unwrap();
-        let parent = (answer > 0).then_some(SeqId(0));
-        engine.memory.pages_mut().wish(
-            id,
-            Wish {
-                parent,
-                ..Wish::default()
-            },
-        );
+        let sharing = Sharing {
+            parent: (answer > 0).then_some(SeqId(0)),
+            ..Sharing::default()
+        };
+        engine.submit_with(&text(&model, 18, 4), 3, sharing).unwrap();
     }
     let mut most = 0;
     let (_, counted) = ledger::measure(|| {
         while !engine.is_idle() {
             engine.step(&mut |_| Delivery::Taken).unwrap();
-            most = most.max(engine.memory.pages().num_held());
+            most = most.max(engine.memory.num_held());
         }
     });
     // Four full blocks for all, and one of its own for each.

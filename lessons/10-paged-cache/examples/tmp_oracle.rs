@@ -1,3 +1,0 @@
-#[path = "../tests/suite/oracle.rs"]
-mod oracle;
-fn main() {}
