@@ -29,7 +29,7 @@ fn question(id: &str) -> (Vec<String>, usize) {
 mod ex_10_1_position_to_block {
     use super::{blocks, expect};
     use paged_cache::BlockId;
-    use paged_cache::place::block_place;
+    use paged_cache::exercises::place::block_place;
 
     #[track_caller]
     fn check(table: &[u32], block_size: usize, position: usize, expected: (u32, usize)) {
@@ -72,8 +72,8 @@ mod ex_10_1_position_to_block {
 mod ex_10_2_allocation {
     use super::{blocks, expect, plain};
     use paged_cache::BlockId;
-    use paged_cache::allocate::allocate;
     use paged_cache::block::{Block, FreeList};
+    use paged_cache::exercises::allocate::allocate;
 
     /// So many blocks, all free, in the order of their numbers.
     fn all_free(count: u32) -> (Vec<Block>, FreeList) {
@@ -169,7 +169,7 @@ mod ex_10_2_allocation {
 mod ex_10_3_attend_by_table {
     use super::{blocks, expect};
     use generation::kernels::attend_row;
-    use paged_cache::attend::attend_blocks;
+    use paged_cache::exercises::attend::attend_blocks;
 
     /// Numbers that look random.
     fn floats(count: usize, seed: u32) -> Vec<f32> {
@@ -285,7 +285,7 @@ mod ex_10_4_hash_chain {
     use super::{blocks, expect, ids, plain};
     use lab::ledger;
     use paged_cache::BlockId;
-    use paged_cache::chain::match_prefix;
+    use paged_cache::exercises::chain::match_prefix;
     use paged_cache::hash::{Before, BlockHash, Name, Salt};
     use paged_cache::prefix::PrefixIndex;
     use training::TokenId;
@@ -423,7 +423,7 @@ mod ex_10_4_hash_chain {
 /// 10.5 The full hit: something must be left to compute.
 mod ex_10_5_full_hit {
     use super::expect;
-    use paged_cache::hits::usable_blocks;
+    use paged_cache::exercises::hits::usable_blocks;
 
     #[track_caller]
     fn check(matching: usize, num_tokens: usize, block_size: usize, expected: usize) {
@@ -518,8 +518,7 @@ mod ex_10_6_half_a_block {
 /// 10.7 Does paging make attention faster: the same multiply-adds and the same bytes.
 mod ex_10_7_same_work {
     use super::question;
-    use continuous_batching::batch::{Batch, BatchSequence};
-    use continuous_batching::{KvCache, Memory, Request, SeqId, SlotCache};
+    use continuous_batching::{Batch, KvCache, Memory, Request, SeqId, SlotCache, Slots};
     use generation::Model;
     use lab::ledger;
     use layout::pool::Pool;
@@ -530,25 +529,18 @@ mod ex_10_7_same_work {
     fn attention_counts_positions_and_not_blocks() {
         let model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
         let llama = &model.config.llama;
-        let mut slots = SlotCache::new(llama, 1, 20);
-        let _ = slots.admit(&mut Request::new(SeqId(0), &[TokenId(1)], 19, 20));
-        let batch = Batch {
-            tokens: vec![TokenId(1); 20],
-            positions: (0..20).collect(),
-            sequences: vec![BatchSequence {
-                id: SeqId(0),
-                first_row: 0,
-                num_rows: 20,
-                wants_logits: false,
-            }],
-        };
-        slots.begin(&batch).unwrap();
+        let (mut slots, mut cache) = (Slots::new(1, 20), SlotCache::new(llama, 1, 20));
+        let mut request = Request::new(SeqId(0), &[TokenId(1); 20], 0, 20);
+        let _ = slots.admit(&mut request);
+        let mut batch = Batch::default();
+        continuous_batching::exercises::ragged::build_batch(&[request], &mut batch);
+        Memory::<()>::complete(&mut slots, &mut batch);
         let width = llama.q_size() + 2 * llama.kv_size();
         let qkv = vec![0.5; 20 * width];
-        slots.append(0, &batch, &qkv);
+        cache.append(0, &batch, &qkv);
         let mut out = vec![0.0; 20 * llama.q_size()];
         let pool = Pool::new(1);
-        let (_, counted) = ledger::measure(|| slots.attend(&pool, llama, 0, &batch, &qkv, &mut Vec::new(), &mut out));
+        let (_, counted) = ledger::measure(|| cache.attend(&pool, llama, 0, &batch, &qkv, &mut Vec::new(), &mut out));
         // Row i sees i + 1 positions, whatever they lie in: keys and values of each, once for each query head.
         let pairs: usize = (1..=20).sum();
         assert_eq!(counted.multiply_adds, (2 * pairs * llama.q_size()) as u64);
@@ -611,11 +603,10 @@ mod ex_10_9_freeing {
 /// All of them together.
 mod whole {
     use super::{expect, ids};
-    use continuous_batching::model_runner::ModelRunner;
-    use continuous_batching::{Delivery, Engine, EngineLimits, Event};
+    use continuous_batching::{Delivery, Engine, EngineLimits, Event, ModelRunner};
     use generation::Model;
     use layout::pool::Pool;
-    use paged_cache::{PagedCache, Pages};
+    use paged_cache::{BlockManager, PagedCache};
     use std::collections::BTreeMap;
 
     /// The tokens were computed by `transformers`, one prompt at a time; here all prompts share blocks of three positions, each comes twice, and the
@@ -626,9 +617,10 @@ mod whole {
         let mut model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
         model.config.eos_token_ids.clear();
         let (pool, max_seq_len) = (Pool::new(2), model.config.llama.max_seq_len);
-        let runner = ModelRunner::new(&model, &pool, 2, max_seq_len);
-        let cache = PagedCache::new(&model.config.llama, Pages::new(max_seq_len, 3, max_seq_len));
-        let mut engine = Engine::new(runner, cache, EngineLimits::of_model(&model.config, 2));
+        let cache = PagedCache::new(&model.config.llama, max_seq_len, 3);
+        let runner = ModelRunner::new(&model, &pool, cache, 2, max_seq_len);
+        let blocks = BlockManager::new(max_seq_len, 3, max_seq_len);
+        let mut engine = Engine::new(runner, blocks, EngineLimits::of_model(&model.config, 2));
         for _ in 0..2 {
             let mut expected = BTreeMap::new();
             for case in &golden.cases {
@@ -648,8 +640,8 @@ mod whole {
                 .unwrap();
             engine.check_invariants();
         }
-        let pages = engine.memory.pages();
-        assert!(pages.stats().prefix_hits > 0, "{:?}", pages.stats());
-        expect("blocks held at the end", pages.num_held(), 0usize);
+        let blocks = engine.memory;
+        assert!(blocks.stats().prefix_hits > 0, "{:?}", blocks.stats());
+        expect("blocks held at the end", blocks.num_held(), 0usize);
     }
 }

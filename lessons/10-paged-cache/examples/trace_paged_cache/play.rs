@@ -10,7 +10,7 @@ use continuous_batching::oracle::{self, Oracle};
 use continuous_batching::request::Request;
 use continuous_batching::{Delivery, Engine, Memory, SeqId};
 use generation::generate::greedy;
-use paged_cache::{PagedCache, Pages, Wish};
+use paged_cache::{BlockManager, PagedCache, Sharing};
 use training::TokenId;
 
 /// Each word is a token.
@@ -76,7 +76,7 @@ pub(super) fn play(scenario: &Scenario, words: &mut Words) -> anyhow::Result<Rec
 /// An engine over the oracle and blocks that are watched. It writes the given answers, and compares at each token what the oracle has read.
 fn engine(scenario: &Scenario, words: Vec<String>, answers: Vec<Vec<TokenId>>) -> Engine<Oracle, Watch> {
     let oracle = Oracle::new(MAX_SEQ_LEN);
-    let mut pages = Pages::new(scenario.num_blocks, BLOCK_SIZE, MAX_SEQ_LEN);
+    let mut pages = BlockManager::new(scenario.num_blocks, BLOCK_SIZE, MAX_SEQ_LEN);
     if !scenario.prefix_cache {
         pages = pages.without_prefix_cache();
     }

@@ -6,7 +6,7 @@ use continuous_batching::batch::Batch;
 use continuous_batching::request::Request;
 use paged_cache::BlockId;
 use paged_cache::hash::{Before, BlockHash, Salt};
-use paged_cache::stats::PageStats;
+use paged_cache::stats::BlockStats;
 use training::TokenId;
 
 /// What is to be said of the next frame.
@@ -192,7 +192,7 @@ impl Watch {
     }
 
     /// How a request has joined; `before` is what was counted then.
-    pub(super) fn tell_joined(&mut self, request: &Request, promised: usize, before: PageStats) {
+    pub(super) fn tell_joined(&mut self, request: &Request, promised: usize, before: BlockStats) {
         let (who, now) = (name(request.id.0 as usize), self.pages().stats());
         let held = self.blocks_of(request.id);
         self.news.mark(&held);

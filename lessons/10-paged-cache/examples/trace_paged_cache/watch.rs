@@ -44,7 +44,7 @@ impl Watch {
         }
     }
 
-    pub(super) fn pages(&self) -> &Pages {
+    pub(super) fn pages(&self) -> &BlockManager {
         self.cache.pages()
     }
 

@@ -35,7 +35,7 @@ fn scan(num_blocks: usize) -> ScanningAllocator {
 fn use_list(list: &mut BlockAllocator, taken: &mut Vec<BlockId>) -> usize {
     list.allocate(TAKEN, taken);
     taken.drain(..).for_each(|block| {
-        list.release(block);
+        list.free(block);
     });
     list.num_free()
 }
@@ -43,7 +43,7 @@ fn use_list(list: &mut BlockAllocator, taken: &mut Vec<BlockId>) -> usize {
 fn use_scan(scan: &mut ScanningAllocator, taken: &mut Vec<BlockId>) -> usize {
     taken.extend((0..TAKEN).filter_map(|_| scan.allocate()));
     let count = taken.len();
-    taken.drain(..).for_each(|block| scan.release(block));
+    taken.drain(..).for_each(|block| scan.free(block));
     count + TAKEN
 }
 
@@ -139,7 +139,7 @@ fn freed_at_once() -> bool {
     held.into_iter().all(|blocks| {
         let (before, count) = (list.num_free(), blocks.len());
         for block in blocks {
-            list.release(block);
+            list.free(block);
         }
         list.num_free() == before + count
     })

@@ -7,7 +7,7 @@ use lab::ledger;
 use lab::number;
 use lab::story::Story;
 use lab::table::Table;
-use paged_cache::{Pages, Wish};
+use paged_cache::{BlockManager, Sharing};
 
 /// Tokens of each answer.
 const NEW_TOKENS: usize = 20;
@@ -30,7 +30,7 @@ struct Cost {
 /// Answers to one prompt: answer `i` begins with the token that is i-th best. Content is not shared, so that only the fork is counted.
 fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) -> anyhow::Result<Cost> {
     let blocks_each = (prompt_tokens + NEW_TOKENS).div_ceil(BLOCK_SIZE);
-    let pages = Pages::new((count + 1) * blocks_each, BLOCK_SIZE, scene.context()).without_prefix_cache();
+    let pages = BlockManager::new((count + 1) * blocks_each, BLOCK_SIZE, scene.context()).without_prefix_cache();
     let mut engine = scene.engine(pages, count).with_choice(Box::new(|request, logits| {
         let skipped = if request.output.is_empty() { request.id.0 } else { 0 };
         for _ in 0..skipped {
@@ -41,17 +41,11 @@ fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) ->
     }));
     let tokens = scene.model.made_up_tokens(3, prompt_tokens);
     for index in 0..count {
-        let id = engine.submit(&tokens, NEW_TOKENS)?;
-        if prompt == Prompt::Shared && index > 0 {
-            let parent = Some(SeqId(0));
-            engine.memory.pages_mut().wish(
-                id,
-                Wish {
-                    parent,
-                    ..Wish::default()
-                },
-            );
-        }
+        let sharing = Sharing {
+            parent: (prompt == Prompt::Shared && index > 0).then_some(SeqId(0)),
+            ..Sharing::default()
+        };
+        engine.submit_with(&tokens, NEW_TOKENS, sharing)?;
     }
     let (mut most_blocks, mut outputs) = (0, Vec::new());
     let (done, counted) = ledger::measure(|| {
@@ -62,7 +56,7 @@ fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) ->
                 }
                 Delivery::Taken
             })?;
-            most_blocks = most_blocks.max(engine.memory.pages().num_held());
+            most_blocks = most_blocks.max(engine.memory.num_held());
         }
         anyhow::Ok(())
     });
@@ -71,7 +65,7 @@ fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) ->
     outputs.dedup();
     Ok(Cost {
         most_blocks,
-        copies: engine.memory.pages().stats().copies,
+        copies: engine.memory.stats().copies,
         rows: counted.get("positions"),
         different: outputs.len(),
     })

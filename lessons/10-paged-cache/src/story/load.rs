@@ -5,7 +5,7 @@ use continuous_batching::slots::Slots;
 use lab::number;
 use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
-use paged_cache::Pages;
+use paged_cache::BlockManager;
 use paged_cache::ways::{Text, Way, serve};
 use static_batching::workload::{Distribution, Lengths, Pace, arrivals};
 
@@ -73,7 +73,7 @@ pub fn sixteen_slots(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         (run.samples.len(), run.most_held())
     };
     let (slot_steps, _) = row("4 slots of 4096 (08)", &mut Slots::new(ROOM / LONGEST, LONGEST), ROOM);
-    let mut pages = Pages::new(ROOM / BLOCK_SIZE, BLOCK_SIZE, LONGEST).without_prefix_cache();
+    let mut pages = BlockManager::new(ROOM / BLOCK_SIZE, BLOCK_SIZE, LONGEST).without_prefix_cache();
     let (block_steps, held) = row("blocks of 16, 16 places", &mut pages, ROOM);
     let free_again = pages.num_held() == 0;
     story.table(&table);

@@ -1,14 +1,14 @@
 //! The block map: a sign for each block.
 
 use continuous_batching::SeqId;
-use paged_cache::{BlockId, Pages};
+use paged_cache::{BlockId, BlockManager};
 
 /// Blocks that stand together on the screen.
 const GROUP: usize = 4;
 
 /// One line: the letter of the holder, the number of holders where there are several, `°` for a free block whose content can still be found, `·` for
 /// one that holds nothing for anybody.
-pub fn line(pages: &Pages, holders: &[SeqId]) -> String {
+pub fn line(pages: &BlockManager, holders: &[SeqId]) -> String {
     let mut line = String::new();
     for index in 0..pages.allocator().num_blocks() {
         if index > 0 && index % GROUP == 0 {
@@ -19,7 +19,7 @@ pub fn line(pages: &Pages, holders: &[SeqId]) -> String {
     line
 }
 
-fn sign(pages: &Pages, holders: &[SeqId], block: BlockId) -> char {
+fn sign(pages: &BlockManager, holders: &[SeqId], block: BlockId) -> char {
     let holds = |id: &&SeqId| {
         let table = pages.table(**id);
         table.is_some_and(|table| table.blocks.contains(&block))

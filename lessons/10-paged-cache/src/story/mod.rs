@@ -10,15 +10,14 @@ mod room;
 mod same_bytes;
 mod sizes;
 
-use continuous_batching::model_runner::ModelRunner;
-use continuous_batching::slot_cache::SlotCache;
-use continuous_batching::{Engine, EngineLimits};
+use continuous_batching::ModelRunner;
+use continuous_batching::{Engine, EngineLimits, FirstCome, SlotCache, Slots};
 use generation::Model;
 use kv_cache::memory::kv_bytes;
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
-use paged_cache::{PagedCache, Pages};
+use paged_cache::{BlockManager, PagedCache, Sharing};
 
 const INFO: LessonInfo = LessonInfo {
     folder: "10-paged-cache",
@@ -38,25 +37,26 @@ struct Scene {
 }
 
 /// An engine with blocks in front of a model.
-type PagedEngine<'a> = Engine<ModelRunner<'a>, PagedCache>;
+type PagedEngine<'a> = Engine<ModelRunner<'a, PagedCache>, BlockManager, FirstCome, Sharing>;
 /// Lesson 08's.
-type SlotEngine<'a> = Engine<ModelRunner<'a>, SlotCache>;
+type SlotEngine<'a> = Engine<ModelRunner<'a>, Slots>;
 
 impl Scene {
     /// Lesson 08's engine over blocks, for up to `max_running` requests at a time.
-    fn engine(&self, pages: Pages, max_running: usize) -> PagedEngine<'_> {
-        let runner = ModelRunner::new(&self.model, &self.pool, max_running, self.context());
-        let cache = PagedCache::new(&self.model.config.llama, pages);
+    fn engine(&self, blocks: BlockManager, max_running: usize) -> PagedEngine<'_> {
+        let num_blocks = blocks.allocator().num_blocks();
+        let cache = PagedCache::new(&self.model.config.llama, num_blocks, blocks.block_size());
+        let runner = ModelRunner::new(&self.model, &self.pool, cache, max_running, self.context());
         let limits = EngineLimits::of_model(&self.model.config, max_running);
-        Engine::new(runner, cache, limits)
+        Engine::with(runner, blocks, FirstCome, limits)
     }
 
     /// Lesson 08's engine over slots.
     fn slot_engine(&self, num_slots: usize, capacity: usize) -> SlotEngine<'_> {
-        let runner = ModelRunner::new(&self.model, &self.pool, num_slots, capacity);
         let cache = SlotCache::new(&self.model.config.llama, num_slots, capacity);
+        let runner = ModelRunner::new(&self.model, &self.pool, cache, num_slots, capacity);
         let limits = EngineLimits::of_model(&self.model.config, num_slots);
-        Engine::new(runner, cache, limits)
+        Engine::new(runner, Slots::new(num_slots, capacity), limits)
     }
 
     /// Longest text of the experiments: the model's context, as far as it matters here.

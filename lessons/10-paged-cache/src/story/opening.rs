@@ -9,9 +9,9 @@ use generation::text::decode_continuation;
 use lab::story::{Choice, Prediction, Story};
 use lab::table::Table;
 use lab::term::Tone;
-use paged_cache::place::block_place;
-use paged_cache::stats::PageStats;
-use paged_cache::{Pages, Wish};
+use paged_cache::exercises::place::block_place;
+use paged_cache::stats::BlockStats;
+use paged_cache::{BlockManager, Sharing};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use training::TokenId;
@@ -34,7 +34,7 @@ const WATCHED: Duration = Duration::from_millis(90);
 
 /// The opening's engine.
 fn engine(scene: &Scene) -> PagedEngine<'_> {
-    let pages = Pages::new(BLOCKS.0, BLOCKS.1, LONGEST);
+    let pages = BlockManager::new(BLOCKS.0, BLOCKS.1, LONGEST);
     scene
         .engine(pages, TEXTS.len())
         .with_choice(Box::new(|request, logits| {
@@ -71,24 +71,18 @@ pub fn blocks(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     ));
     story.say("");
     let (mut ids, mut outputs) = (Vec::new(), BTreeMap::new());
-    let (mut before, mut shown) = (PageStats::default(), String::new());
+    let (mut before, mut shown) = (BlockStats::default(), String::new());
     let mut lines = Vec::new();
     for step in 0.. {
         let mut notes: Vec<String> = Vec::new();
         for (index, (at, _, new_tokens)) in TEXTS.iter().enumerate() {
             if *at == step {
                 let new_tokens = scene.tokens.unwrap_or(*new_tokens).min(LONGEST / 2);
-                let id = engine.submit(&prompt(scene, index)?, new_tokens)?;
-                if id == SECOND {
-                    let parent = Some(SeqId(0));
-                    engine.memory.pages_mut().wish(
-                        id,
-                        Wish {
-                            parent,
-                            ..Wish::default()
-                        },
-                    );
-                }
+                let sharing = Sharing {
+                    parent: (index == 1).then_some(SeqId(0)),
+                    ..Sharing::default()
+                };
+                let id = engine.submit_with(&prompt(scene, index)?, new_tokens, sharing)?;
                 ids.push(id);
                 notes.push(format!("{} comes", letter(id)));
             }
@@ -101,11 +95,11 @@ pub fn blocks(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             }
             Delivery::Taken
         })?;
-        let pages = engine.memory.pages();
-        notes.extend(what_happened(&before, &pages.stats()));
+        let blocks = &engine.memory;
+        notes.extend(what_happened(&before, &blocks.stats()));
         notes.extend(left);
-        before = pages.stats();
-        let map = map::line(pages, &ids);
+        before = blocks.stats();
+        let map = map::line(blocks, &ids);
         if map != shown || !notes.is_empty() {
             let note = story.paint(Tone::Dim, &notes.join(", "));
             let painted = story.paint(Tone::Accent, &map);
@@ -136,11 +130,11 @@ pub fn blocks(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 }
 
 /// What a step did to the blocks, in words.
-fn what_happened(before: &PageStats, now: &PageStats) -> Vec<String> {
+fn what_happened(before: &BlockStats, now: &BlockStats) -> Vec<String> {
     [
         (now.forked - before.forked, "tokens of a prompt taken over"),
         (now.prefix_hits - before.prefix_hits, "tokens found"),
-        (now.copies - before.copies, "block copied before a write"),
+        (now.copies - before.copies, "block copied at a fork"),
         (now.evictions - before.evictions, "evicted"),
     ]
     .into_iter()
@@ -198,7 +192,7 @@ pub fn places(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "Where does a position stand?",
         "Two texts grow in turns, so their blocks lie mixed. A table for each says which block comes next.",
     );
-    let mut engine = scene.engine(Pages::new(8, BLOCKS.1, LONGEST.min(32)), 2);
+    let mut engine = scene.engine(BlockManager::new(8, BLOCKS.1, LONGEST.min(32)), 2);
     let ids = [
         engine.submit(&scene.model.made_up_tokens(0, 5), 8)?,
         engine.submit(&scene.model.made_up_tokens(1, 3), 8)?,
@@ -208,7 +202,7 @@ pub fn places(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     }
     let mut table = Table::new(&["text", "blocks", "position", "entry", "block", "place"]);
     for id in ids {
-        let held = engine.memory.pages().table(id).context("it still runs")?;
+        let held = engine.memory.table(id).context("it still runs")?;
         let numbers: Vec<String> = held.blocks.iter().map(|block| block.0.to_string()).collect();
         for position in [0, BLOCKS.1, held.len - 1] {
             let (block, place) = block_place(&held.blocks, BLOCKS.1, position);

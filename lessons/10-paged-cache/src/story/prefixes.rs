@@ -1,14 +1,14 @@
 //! Texts that begin alike: what is found, and how soon the first token comes.
 
 use super::{BLOCK_SIZE, Scene};
-use continuous_batching::{Delivery, Engine, Event, Memory, Runner, SeqId};
+use continuous_batching::{Delivery, Engine, Event, FirstCome, Memory, Runner};
 use lab::chart::Chart;
 use lab::ledger;
 use lab::race::{Race, RaceResult};
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
 use lab::table::Table;
 use paged_cache::hash::Salt;
-use paged_cache::{Pages, Wish};
+use paged_cache::{BlockManager, Sharing};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use training::TokenId;
@@ -49,17 +49,16 @@ pub fn questions(story: &mut Story) {
 }
 
 /// Submits a prompt to an idle engine; the time until its first token, and the token.
-fn ttft<R: Runner<M>, M: Memory>(
-    engine: &mut Engine<R, M>,
+fn ttft<R: Runner, M: Memory<X>, X>(
+    engine: &mut Engine<R, M, FirstCome, X>,
     prompt: &[TokenId],
-    wish: impl FnOnce(&mut M, SeqId),
+    attached: X,
 ) -> (Option<TokenId>, Duration) {
     let begun = Instant::now();
     let (mut first, mut time) = (None, Duration::ZERO);
-    let Ok(id) = engine.submit(prompt, 1) else {
+    if engine.submit_with(prompt, 1, attached).is_err() {
         return (None, time);
-    };
-    wish(&mut engine.memory, id);
+    }
     let done = engine.run(&mut |event| {
         if let Event::Token { token, .. } = event {
             (first, time) = (Some(token), begun.elapsed());
@@ -88,19 +87,27 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .collect();
     // So many blocks that nothing is evicted during the race: to find it is the question here.
     let num_blocks = 64 * len / BLOCK_SIZE;
-    let engine = RefCell::new(scene.engine(Pages::new(num_blocks.min(4096), BLOCK_SIZE, len + BLOCK_SIZE), 1));
+    let engine = RefCell::new(scene.engine(BlockManager::new(num_blocks.min(4096), BLOCK_SIZE, len + BLOCK_SIZE), 1));
     let slots = RefCell::new(scene.slot_engine(1, len + 1));
 
     let mut table = Table::new(&["shared", "rows computed: miss", "hit", "blocks hashed", "hit rate"]);
     let (mut right, mut rate) = (true, 0.0);
     for (index, shared) in shares.iter().enumerate() {
         let mut engine = engine.borrow_mut();
-        ttft(&mut *engine, &prompt(scene, *shared, len, 10 + index), |_, _| ());
-        let before = engine.memory.pages().stats();
+        ttft(
+            &mut *engine,
+            &prompt(scene, *shared, len, 10 + index),
+            Sharing::default(),
+        );
+        let before = engine.memory.stats();
         let ((), counted) = ledger::measure(|| {
-            ttft(&mut *engine, &prompt(scene, *shared, len, 50 + index), |_, _| ());
+            ttft(
+                &mut *engine,
+                &prompt(scene, *shared, len, 50 + index),
+                Sharing::default(),
+            );
         });
-        let now = engine.memory.pages().stats();
+        let now = engine.memory.stats();
         let found = (now.prefix_hits - before.prefix_hits) as usize;
         rate = found as f64 / (now.prefix_queries - before.prefix_queries) as f64;
         let rows = counted.get("positions") as usize;
@@ -141,20 +148,17 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         });
         let (mut a, mut b, mut c) = (a, b, c);
         race = race
-            .entry_timed(SLOTS, x, move || ttft(&mut *slots.borrow_mut(), &a(), |_, _| ()))
+            .entry_timed(SLOTS, x, move || ttft(&mut *slots.borrow_mut(), &a(), ()))
             .entry_timed(MISS, x, move || {
-                ttft(&mut *engine.borrow_mut(), &b(), |memory, id| {
-                    let salt = Salt(1 + id.0);
-                    memory.pages_mut().wish(
-                        id,
-                        Wish {
-                            salt,
-                            ..Wish::default()
-                        },
-                    );
-                })
+                // A salt of its own finds nothing.
+                let prompt = b();
+                let salt = Salt(1 + engine.borrow().num_steps());
+                let own = Sharing { parent: None, salt };
+                ttft(&mut *engine.borrow_mut(), &prompt, own)
             })
-            .entry_timed(HIT, x, move || ttft(&mut *engine.borrow_mut(), &c(), |_, _| ()));
+            .entry_timed(HIT, x, move || {
+                ttft(&mut *engine.borrow_mut(), &c(), Sharing::default())
+            });
     }
     let race = story.race(race)?;
     let most = shares[shares.len() - 1];

@@ -5,7 +5,7 @@ use continuous_batching::slots::Slots;
 use lab::chart::Chart;
 use lab::story::{Choice, Claim, Prediction, Story, Verdict};
 use lab::table::Table;
-use paged_cache::Pages;
+use paged_cache::BlockManager;
 use paged_cache::regions::Regions;
 use paged_cache::ways::{Run, Text, Way, serve};
 use static_batching::workload::{Distribution, Lengths, Pace, arrivals};
@@ -85,7 +85,7 @@ pub fn three_ways(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let texts = texts(scene);
     let mut slots = Slots::new(MEMORY.0 / MEMORY.1, MEMORY.1);
     let mut regions = Regions::new(MEMORY.0, MEMORY.1);
-    let mut pages = Pages::new(MEMORY.0 / BLOCK_SIZE, BLOCK_SIZE, MEMORY.1).without_prefix_cache();
+    let mut pages = BlockManager::new(MEMORY.0 / BLOCK_SIZE, BLOCK_SIZE, MEMORY.1).without_prefix_cache();
     let mut ways: [(&str, &mut dyn Way); 3] = [
         ("reserve: slots (08)", &mut slots),
         ("grow: one piece", &mut regions),

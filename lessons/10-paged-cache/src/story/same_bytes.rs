@@ -1,11 +1,11 @@
 //! The same bytes as slots and as blocks: what more requests in a step are worth.
 
 use super::{BLOCK_SIZE, Scene};
-use continuous_batching::{Delivery, Engine, Event, Memory, Runner};
+use continuous_batching::{Delivery, Engine, Event, FirstCome, Memory, Runner};
 use lab::chart::Chart;
 use lab::race::Race;
 use lab::story::Story;
-use paged_cache::Pages;
+use paged_cache::BlockManager;
 use static_batching::workload::{Lengths, Pace, arrivals};
 use training::TokenId;
 
@@ -17,7 +17,10 @@ const PLACES: usize = 16;
 type Job = (Vec<TokenId>, usize);
 
 /// All answers, in the order of the requests.
-fn run<R: Runner<M>, M: Memory>(engine: &mut Engine<R, M>, jobs: &[Job]) -> anyhow::Result<Vec<Vec<TokenId>>> {
+fn run<R: Runner, M: Memory<X>, X: Default>(
+    engine: &mut Engine<R, M, FirstCome, X>,
+    jobs: &[Job],
+) -> anyhow::Result<Vec<Vec<TokenId>>> {
     let mut first = None;
     for (prompt, new_tokens) in jobs {
         let id = engine.submit(prompt, *new_tokens)?;
@@ -52,7 +55,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .collect();
     let new_tokens: usize = jobs.iter().map(|job| job.1).sum();
     let num_blocks = SLOTS * context / BLOCK_SIZE;
-    let pages = Pages::new(num_blocks, BLOCK_SIZE, context).without_prefix_cache();
+    let pages = BlockManager::new(num_blocks, BLOCK_SIZE, context).without_prefix_cache();
     let mut slots = scene.slot_engine(SLOTS, context);
     let mut blocks = scene.engine(pages, PLACES);
     let bytes = scene.bytes(SLOTS * context);

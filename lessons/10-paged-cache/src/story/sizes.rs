@@ -2,12 +2,12 @@
 
 use super::Scene;
 use continuous_batching::batch::{Batch, BatchSequence};
-use continuous_batching::{KvCache, Memory, Request, SeqId, SlotCache};
+use continuous_batching::{Admission, KvCache, Memory, Request, SeqId, SlotCache, Slots};
 use lab::chart::Chart;
 use lab::race::Race;
 use lab::story::{Choice, Prediction, Story};
 use lab::table::Table;
-use paged_cache::{PagedCache, Pages};
+use paged_cache::{BlockManager, PagedCache};
 use std::time::Duration;
 use training::TokenId;
 
@@ -18,10 +18,11 @@ const TEXTS: usize = 8;
 /// What is called as fast: within so much of slots.
 const WITHIN: f64 = 1.05;
 
-/// A batch of one part of each text: `rows` rows from position `first` on.
-fn batch(texts: std::ops::Range<u64>, first: usize, rows: usize) -> Batch {
+/// A batch of one part of each text: `rows` rows from position `first` on. Memory for them is taken.
+fn batch(memory: &mut impl Memory, texts: std::ops::Range<u64>, first: usize, rows: usize) -> Batch {
     let mut batch = Batch::default();
     for id in texts {
+        assert!(memory.grow(SeqId(id), first + rows), "there is room for all texts");
         batch.sequences.push(BatchSequence {
             id: SeqId(id),
             first_row: batch.tokens.len(),
@@ -31,6 +32,7 @@ fn batch(texts: std::ops::Range<u64>, first: usize, rows: usize) -> Batch {
         batch.tokens.resize(batch.tokens.len() + rows, TokenId(0));
         batch.positions.extend(first..first + rows);
     }
+    memory.complete(&mut batch);
     batch
 }
 
@@ -44,31 +46,28 @@ fn made_up_rows(scene: &Scene, rows: usize, seed: usize) -> Vec<f32> {
 }
 
 /// Fills a cache as an engine would: each prompt at once, three quarters of the text, then a row of each text in turn.
-fn fill<C: KvCache + Memory>(cache: &mut C, scene: &Scene, context: usize) -> anyhow::Result<()> {
+/// Returns the batch of the last row of each text.
+fn fill(memory: &mut impl Memory, cache: &mut impl KvCache, scene: &Scene, context: usize) -> Batch {
     for id in 0..TEXTS as u64 {
         let mut request = Request::new(SeqId(id), &[TokenId(0)], context - 1, context);
-        anyhow::ensure!(
-            cache.admit(&mut request) == continuous_batching::Admission::Admitted,
-            "no room"
-        );
+        assert_eq!(memory.admit(&mut request), Admission::Admitted);
     }
     let prompt = context * 3 / 4;
-    let mut pass = |batch: Batch, seed: usize| -> anyhow::Result<()> {
-        cache.begin(&batch)?;
+    let mut pass = |batch: &Batch, seed: usize| {
         let rows = made_up_rows(scene, batch.num_rows(), seed);
         for layer in 0..scene.model.config.llama.num_layers {
-            cache.append(layer, &batch, &rows);
+            cache.append(layer, batch, &rows);
         }
-        cache.commit(&batch);
-        Ok(())
     };
     for id in 0..TEXTS as u64 {
-        pass(batch(id..id + 1, 0, prompt), id as usize)?;
+        pass(&batch(memory, id..id + 1, 0, prompt), id as usize);
     }
+    let mut last = Batch::default();
     for position in prompt..context {
-        pass(batch(0..TEXTS as u64, position, 1), position)?;
+        last = batch(memory, 0..TEXTS as u64, position, 1);
+        pass(&last, position);
     }
-    Ok(())
+    last
 }
 
 /// Attention of one more row of each text, in all layers. Returns the last layer's outputs.
@@ -109,18 +108,14 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let llama = &scene.model.config.llama;
     let context = scene.context() * 3 / 4;
     let mut slots = SlotCache::new(llama, TEXTS, context);
-    fill(&mut slots, scene, context)?;
+    let slot_batch = fill(&mut Slots::new(TEXTS, context), &mut slots, scene, context);
     let mut paged = Vec::new();
     for size in SIZES {
-        let pages = Pages::new(TEXTS * context.div_ceil(size), size, context).without_prefix_cache();
-        let mut cache = PagedCache::new(llama, pages);
-        fill(&mut cache, scene, context)?;
-        paged.push((size, cache));
-    }
-    let last = batch(0..TEXTS as u64, context - 1, 1);
-    slots.begin(&last)?;
-    for (_, cache) in &mut paged {
-        cache.begin(&last)?;
+        let num_blocks = TEXTS * context.div_ceil(size);
+        let mut blocks = BlockManager::new(num_blocks, size, context).without_prefix_cache();
+        let mut cache = PagedCache::new(llama, num_blocks, size);
+        let batch = fill(&mut blocks, &mut cache, scene, context);
+        paged.push((size, cache, batch));
     }
     let qkv = made_up_rows(scene, TEXTS, 1);
     let mut race = Race::new(
@@ -135,13 +130,13 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         true => Ok(()),
         false => Err("a bit differs".into()),
     });
-    for (size, cache) in &paged {
+    for (size, cache, batch) in &paged {
         let (x, slots) = (Some(*size as f64), &slots);
-        let (last, qkv) = (&last, &qkv);
+        let (last, qkv) = (&slot_batch, &qkv);
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         race = race
             .entry("slots (08)", x, move || attend(slots, scene, last, qkv, &mut theirs))
-            .entry("blocks", x, move || attend(cache, scene, last, qkv, &mut ours));
+            .entry("blocks", x, move || attend(cache, scene, batch, qkv, &mut ours));
     }
     let race = story.race(race)?;
     let time = |size: usize| {

@@ -42,6 +42,7 @@ fn jobs(seed: u64) -> Vec<Job> {
         meta: Meta {
             tenant: TenantId(0),
             class: Class(0),
+            ..Meta::default()
         },
         prompt_tokens,
         new_tokens,

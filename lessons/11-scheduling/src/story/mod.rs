@@ -11,15 +11,14 @@ mod stall;
 mod starving;
 mod world;
 
-use continuous_batching::EngineLimits;
-use continuous_batching::model_runner::ModelRunner;
+use continuous_batching::{Engine, EngineLimits, ModelRunner};
 use generation::Model;
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
-use paged_cache::{PagedCache, Pages, Promise};
+use paged_cache::{BlockManager, PagedCache, Reserve};
 use scheduling::policy::Fcfs;
-use scheduling::{Engine, Preemption, StepLimits, SwapSpace};
+use scheduling::{Meta, Preemption, Scheduler, StepLimits, SwapSpace};
 
 const INFO: LessonInfo = LessonInfo {
     folder: "11-scheduling",
@@ -37,8 +36,8 @@ struct Scene {
     prompt: Option<String>,
 }
 
-/// This lesson's engine in front of a model.
-type BlockEngine<'a> = Engine<ModelRunner<'a>, PagedCache>;
+/// Lesson 08's engine with this lesson's schedule, in front of a model.
+type BlockEngine<'a> = Engine<ModelRunner<'a, PagedCache>, SwapSpace, Scheduler, Meta>;
 
 /// What an engine of the story may use.
 struct Means {
@@ -56,18 +55,27 @@ impl Scene {
 
     /// An engine that serves in the order of arrival. Nothing is found by its content, so that every run has the same work.
     fn engine(&self, means: &Means) -> BlockEngine<'_> {
-        let limits = EngineLimits::of_model(&self.model.config, means.max_running);
         let limits = StepLimits {
             max_chunk_tokens: means.chunk,
             preemption: means.preemption,
-            ..StepLimits::whole_prompts(limits)
+            ..StepLimits::whole_prompts()
         };
-        let pages = Pages::new(means.num_blocks, BLOCK_SIZE, self.context());
-        let pages = pages.without_prefix_cache().promising(Promise::Known);
-        let cache = PagedCache::new(&self.model.config.llama, pages);
-        let memory = SwapSpace::new(cache, 4 * means.num_blocks * BLOCK_SIZE);
-        let runner = ModelRunner::new(&self.model, &self.pool, means.max_running, self.context());
-        Engine::new(runner, memory, limits, Box::new(Fcfs))
+        let blocks = BlockManager::new(means.num_blocks, BLOCK_SIZE, self.context());
+        let blocks = blocks.without_prefix_cache().reserving(Reserve::Known);
+        let host_blocks = match means.preemption {
+            Preemption::Recompute => 0,
+            Preemption::Swap => 4 * means.num_blocks,
+        };
+        let memory = SwapSpace::new(blocks, host_blocks);
+        let cache = PagedCache::new(&self.model.config.llama, memory.num_blocks(), BLOCK_SIZE);
+        let runner = ModelRunner::new(&self.model, &self.pool, cache, means.max_running, self.context());
+        let scheduler = Scheduler::new(limits, Box::new(Fcfs));
+        Engine::with(
+            runner,
+            memory,
+            scheduler,
+            EngineLimits::of_model(&self.model.config, means.max_running),
+        )
     }
 }
 

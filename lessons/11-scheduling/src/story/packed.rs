@@ -1,14 +1,13 @@
 //! A budget for each step, drawn and priced.
 
 use super::world::in_ms;
-use continuous_batching::{Delivery, Event};
+use continuous_batching::Delivery;
 use lab::story::{Choice, Prediction, Story};
 use lab::term::Tone;
-use scheduling::Meta;
 use scheduling::policy::Fcfs;
 use scheduling::simulate::{Setup, engine};
 use scheduling::step_cost::StepCost;
-use scheduling::trace::StepTrace;
+use scheduling::trace::{self, StepTrace};
 use std::time::Duration;
 use training::TokenId;
 
@@ -33,13 +32,13 @@ pub fn drawn(story: &mut Story) -> anyhow::Result<()> {
     );
     let setup = Setup::new(5, 128).with_budget(BUDGET, 8);
     let mut engine = engine(&setup, Box::new(Fcfs));
-    engine.start_trace();
+    engine.scheduler.start_trace();
     let requests = [("A", 2, 9), ("B", 2, 9), ("C", 30, 4), ("D", 6, 6), ("E", 4, 5)];
     for (_, prompt, new) in requests {
-        engine.submit(Duration::ZERO, Meta::default(), &vec![TokenId(0); prompt], new)?;
+        engine.submit(&vec![TokenId(0); prompt], new)?;
     }
     while !engine.is_idle() {
-        engine.step(Duration::ZERO, &mut |_: Event<'_>| Delivery::Taken)?;
+        trace::step(&mut engine, &mut |_| Delivery::Taken)?;
     }
     let list: Vec<String> = (requests.iter())
         .map(|(name, prompt, new)| format!("{name} {prompt} → {new}"))
@@ -49,14 +48,14 @@ pub fn drawn(story: &mut Story) -> anyhow::Result<()> {
         list.join(", ")
     ));
     story.say("");
-    for step in engine.trace() {
+    for step in engine.scheduler.trace() {
         let line = story.paint(Tone::Accent, &letters(step, BUDGET));
         let ends: String = (step.finished.iter())
             .map(|(id, _)| format!(" {} ends", char::from(b'A' + id.0 as u8)))
             .collect();
         story.print(format!("   step {:>2}  {line} {ends}\n", step.step + 1));
     }
-    story.values("trace", engine.trace());
+    story.values("trace", engine.scheduler.trace());
     story.say("C is read in four parts. D and E came after it and do not wait for its end, and A and B get a token in every step.");
     priced(story);
     Ok(())

@@ -6,10 +6,9 @@ use lab::ledger;
 use lab::race::Race;
 use lab::story::{Choice, Prediction, Story};
 use lab::table::Table;
+use scheduling::Preemption;
 use scheduling::stats::ScheduleStats;
-use scheduling::{Meta, Preemption};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use training::TokenId;
 
 /// Requests, their prompts and answers.
@@ -54,11 +53,11 @@ fn serve(scene: &Scene, num_blocks: usize, preemption: Preemption) -> anyhow::Re
     });
     for request in 0..count {
         let prompt = scene.model.made_up_tokens(request, prompt);
-        engine.submit(Duration::ZERO, Meta::default(), &prompt, new)?;
+        engine.submit(&prompt, new)?;
     }
     let mut answers = BTreeMap::new();
     while !engine.is_idle() {
-        engine.step(Duration::ZERO, &mut |event| {
+        engine.step(&mut |event| {
             if let Event::Finished { id, output, .. } = event {
                 answers.insert(id, output.to_vec());
             }
@@ -67,7 +66,7 @@ fn serve(scene: &Scene, num_blocks: usize, preemption: Preemption) -> anyhow::Re
     }
     Ok(Run {
         answers,
-        stats: engine.stats(),
+        stats: engine.scheduler.stats(),
         copied_tokens: engine.memory.stats().tokens,
     })
 }

@@ -1,9 +1,10 @@
 //! A stream that writes while a long prompt arrives: the time of each of its tokens, on the real model.
 
 use super::{BLOCK_SIZE, Means, Scene};
-use continuous_batching::model_runner::ModelRunner;
-use continuous_batching::{Delivery, EngineLimits, Event, SeqId, SlotCache};
-use scheduling::{Meta, Preemption};
+use continuous_batching::{
+    Delivery, Engine, EngineLimits, Event, Memory, ModelRunner, Runner, Schedule, SlotCache, Slots,
+};
+use scheduling::Preemption;
 use std::time::{Duration, Instant};
 use training::TokenId;
 
@@ -48,49 +49,12 @@ pub fn long_prompt(scene: &Scene) -> Vec<TokenId> {
     scene.model.made_up_tokens(5, scene.context() - 8)
 }
 
-/// An engine as this experiment sees it.
-trait Steps {
-    fn submit(&mut self, prompt: &[TokenId], new_tokens: usize) -> anyhow::Result<SeqId>;
-    fn step(&mut self, heard: &mut Vec<(SeqId, TokenId)>) -> anyhow::Result<()>;
-}
-
-/// Notes tokens.
-fn taker(heard: &mut Vec<(SeqId, TokenId)>) -> impl FnMut(Event<'_>) -> Delivery {
-    |event| {
-        if let Event::Token { id, token } = event {
-            heard.push((id, token));
-        }
-        Delivery::Taken
-    }
-}
-
-impl Steps for super::BlockEngine<'_> {
-    fn submit(&mut self, prompt: &[TokenId], new_tokens: usize) -> anyhow::Result<SeqId> {
-        Ok(self.submit(Duration::ZERO, Meta::default(), prompt, new_tokens)?)
-    }
-
-    fn step(&mut self, heard: &mut Vec<(SeqId, TokenId)>) -> anyhow::Result<()> {
-        Ok(self.step(Duration::ZERO, &mut taker(heard))?)
-    }
-}
-
-impl Steps for continuous_batching::Engine<ModelRunner<'_>, SlotCache> {
-    fn submit(&mut self, prompt: &[TokenId], new_tokens: usize) -> anyhow::Result<SeqId> {
-        Ok(self.submit(prompt, new_tokens)?)
-    }
-
-    fn step(&mut self, heard: &mut Vec<(SeqId, TokenId)>) -> anyhow::Result<()> {
-        self.step(&mut taker(heard))?;
-        Ok(())
-    }
-}
-
 /// Lesson 08's engine.
 pub fn before(scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<Seen> {
     let limits = EngineLimits::of_model(&scene.model.config, 2);
     let cache = SlotCache::new(&scene.model.config.llama, 2, scene.context());
-    let runner = ModelRunner::new(&scene.model, &scene.pool, 2, scene.context());
-    let engine = continuous_batching::Engine::new(runner, cache, limits);
+    let runner = ModelRunner::new(&scene.model, &scene.pool, cache, 2, scene.context());
+    let engine = Engine::new(runner, Slots::new(2, scene.context()), limits);
     watch(scene, engine, prompt, TOKENS)
 }
 
@@ -115,7 +79,12 @@ fn for_tokens(scene: &Scene, prompt: &[TokenId], chunk: usize, tokens: usize) ->
     watch(scene, engine, prompt, tokens)
 }
 
-fn watch(scene: &Scene, mut engine: impl Steps, prompt: &[TokenId], tokens: usize) -> anyhow::Result<Seen> {
+fn watch<R: Runner, M: Memory<X>, S: Schedule<M, X>, X: Default>(
+    scene: &Scene,
+    mut engine: Engine<R, M, S, X>,
+    prompt: &[TokenId],
+    tokens: usize,
+) -> anyhow::Result<Seen> {
     let long = long_prompt(scene);
     let stream = engine.submit(prompt, tokens)?;
     let (begun, mut heard) = (Instant::now(), Vec::new());
@@ -131,7 +100,12 @@ fn watch(scene: &Scene, mut engine: impl Steps, prompt: &[TokenId], tokens: usiz
             seen.came = begun.elapsed();
         }
         heard.clear();
-        engine.step(&mut heard)?;
+        engine.step(&mut |event| {
+            if let Event::Token { id, token } = event {
+                heard.push((id, token));
+            }
+            Delivery::Taken
+        })?;
         let now = begun.elapsed();
         for (id, token) in &heard {
             if *id == stream {

@@ -42,6 +42,7 @@ fn rush(seed: u64, capacity: f64, seconds: u64) -> Vec<Job> {
                 meta: Meta {
                     class: Class(class),
                     tenant: TenantId(0),
+                    ..Meta::default()
                 },
                 prompt_tokens: arrival.prompt_tokens,
                 new_tokens: arrival.new_tokens,

@@ -86,6 +86,7 @@ pub fn jobs(seed: u64, count: usize, lengths: &Lengths, per_second: f64, burst: 
                 meta: Meta {
                     tenant: TenantId(((tenant - 0.4).max(0.0) / 0.15) as u32),
                     class: Class(u8::from(prompt_tokens > SHORT.0)),
+                    ..Meta::default()
                 },
                 prompt_tokens,
                 new_tokens,
