@@ -69,6 +69,10 @@ impl Reclaim for Every2nd {
     fn drop_blocks(&mut self, _id: SeqId) -> bool {
         true
     }
+
+    fn stored_tokens(&self, _id: SeqId) -> usize {
+        0
+    }
 }
 
 fn preemptions() -> Task {

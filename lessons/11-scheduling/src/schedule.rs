@@ -21,7 +21,7 @@ use crate::meta::{Candidate, Class, Meta, missing_rows};
 use crate::policy::{Policy, first};
 use crate::quota::Quota;
 use crate::stats::ScheduleStats;
-use crate::swap_space::SwapSpace;
+use crate::swap_space::Reclaim;
 use crate::trace::{Preempted, StepTrace, shares};
 use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::limits::EngineLimits;
@@ -29,7 +29,6 @@ use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::queues::Queues;
 use continuous_batching::request::{FinishReason, Request, SeqId, Status};
 use continuous_batching::schedule::Schedule;
-use paged_cache::Shares;
 use std::time::Duration;
 
 /// Buffers of one step, kept so that no step allocates.
@@ -115,10 +114,10 @@ impl Scheduler {
 }
 
 // ANCHOR: schedule
-impl<X: AsRef<Meta> + AsMut<Meta> + Shares> Schedule<SwapSpace, X> for Scheduler {
+impl<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>> Schedule<M, X> for Scheduler {
     /// Cost: a few looks at each running request, and for each one that joins a look at each waiting one. Nothing is allocated while no request joins
     /// or is preempted.
-    fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut SwapSpace, limits: &EngineLimits, batch: &mut Batch) {
+    fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch) {
         let budget = self.limits.max_step_tokens;
         let most = limits.max_running;
         assert!(
@@ -188,13 +187,13 @@ impl Scheduler {
 
     // ANCHOR: make_room
     /// Takes blocks for the rows of the running requests, the oldest first. Where there is none, a victim is preempted.
-    fn make_room<X: AsRef<Meta> + AsMut<Meta> + Shares>(&mut self, queues: &mut Queues<X>, memory: &mut SwapSpace) {
+    fn make_room<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>>(&mut self, queues: &mut Queues<X>, memory: &mut M) {
         let (scratch, policy, now) = (&mut self.scratch, &*self.policy, self.now);
         let mut place = 0;
         while place < queues.running.len() {
             let request = &queues.running[place];
             let (id, wanted) = (request.id, request.num_computed + scratch.rows[place]);
-            if scratch.rows[place] == 0 || Memory::<X>::grow(memory, id, wanted) {
+            if scratch.rows[place] == 0 || memory.grow(id, wanted) {
                 place += 1;
                 continue;
             }
@@ -230,10 +229,10 @@ impl Scheduler {
     // ANCHOR: join
     /// Lets waiting requests join in the policy's order, with at most `budget` rows. The first that finds no room ends it, so no request is overtaken for
     /// ever.
-    fn join<X: AsRef<Meta> + Shares>(
+    fn join<M: Memory<X> + Reclaim, X: AsRef<Meta>>(
         &mut self,
         queues: &mut Queues<X>,
-        memory: &mut SwapSpace,
+        memory: &mut M,
         max_running: usize,
         mut budget: usize,
     ) {
@@ -263,7 +262,7 @@ impl Scheduler {
     }
 
     /// The index of the waiting request that the policy puts first.
-    fn next_to_join<X: AsRef<Meta>>(&self, queues: &Queues<X>, memory: &SwapSpace) -> Option<usize> {
+    fn next_to_join<X: AsRef<Meta>>(&self, queues: &Queues<X>, memory: &impl Reclaim) -> Option<usize> {
         let candidate = |request: &Request<X>| {
             let meta = request.attached.as_ref();
             Candidate {

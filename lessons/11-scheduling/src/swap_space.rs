@@ -68,11 +68,6 @@ impl SwapSpace {
         self.stored.len()
     }
 
-    /// Number of tokens of a sequence that lie in the host pool.
-    pub fn stored_tokens(&self, id: SeqId) -> usize {
-        self.index(id).map_or(0, |index| self.stored[index].len)
-    }
-
     fn index(&self, id: SeqId) -> Option<usize> {
         self.stored.iter().position(|stored| stored.id == id)
     }
@@ -126,6 +121,9 @@ pub trait Reclaim {
 
     /// Frees the blocks of a sequence; its keys and values are lost. Returns whether it held any.
     fn drop_blocks(&mut self, id: SeqId) -> bool;
+
+    /// Number of tokens of a sequence that lie in the host pool.
+    fn stored_tokens(&self, id: SeqId) -> usize;
 }
 // ANCHOR_END: reclaim
 
@@ -154,6 +152,10 @@ impl Reclaim for SwapSpace {
 
     fn drop_blocks(&mut self, id: SeqId) -> bool {
         Memory::<()>::free(&mut self.device, id)
+    }
+
+    fn stored_tokens(&self, id: SeqId) -> usize {
+        self.index(id).map_or(0, |index| self.stored[index].len)
     }
 }
 

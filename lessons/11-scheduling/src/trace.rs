@@ -2,11 +2,10 @@
 
 use crate::meta::{Class, Meta, TenantId};
 use crate::schedule::Scheduler;
-use crate::swap_space::SwapSpace;
+use crate::swap_space::Reclaim;
 use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::request::{FinishReason, Request, SeqId};
-use continuous_batching::{Delivery, Engine, EngineError, Event, Runner};
-use paged_cache::Shares;
+use continuous_batching::{Delivery, Engine, EngineError, Event, Memory, Runner};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -84,8 +83,8 @@ pub(crate) fn shares<X: AsRef<Meta>>(running: &[Request<X>], batch: &Batch) -> V
 ///
 /// # Errors
 /// Those of [`Engine::step`].
-pub fn step<R: Runner, X: AsRef<Meta> + AsMut<Meta> + Shares>(
-    engine: &mut Engine<R, SwapSpace, Scheduler, X>,
+pub fn step<R: Runner, M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>>(
+    engine: &mut Engine<R, M, Scheduler, X>,
     on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
 ) -> Result<(), EngineError> {
     let mut finished = Vec::new();

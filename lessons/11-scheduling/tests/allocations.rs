@@ -1,8 +1,9 @@
 //! Counts allocations of the whole process, so this file holds one test only.
 
+#[path = "suite/common.rs"]
 mod common;
 
-use common::{meta, ms};
+use common::{At, meta, ms};
 use continuous_batching::{Delivery, Event};
 use lab::alloc::{CountingAllocator, snapshot};
 use scheduling::policy::PriorityWithAgeing;
@@ -18,7 +19,7 @@ fn submit(engine: &mut NumbersEngine, count: usize) {
     for i in 0..count {
         let meta = meta((i % 5) as u32, (i % 3) as u8);
         let prompt = vec![TokenId(0); 60];
-        engine.submit(ms(0), meta, &prompt, 120).unwrap();
+        engine.submit_at(ms(0), meta, &prompt, 120).unwrap();
     }
 }
 
@@ -32,19 +33,19 @@ fn a_step_with_256_running_requests_allocates_nothing() {
     for _ in 0..2 {
         submit(&mut engine, RUNNING + 64);
         while !engine.is_idle() {
-            engine.step(ms(0), &mut on_event).unwrap();
+            engine.step_at(ms(0), &mut on_event).unwrap();
         }
     }
     submit(&mut engine, RUNNING + 64);
     let (mut quiet, mut chunks) = (0, 0);
     while !engine.is_idle() {
-        let (before, stats) = (snapshot().allocations, engine.stats());
-        engine.step(ms(0), &mut on_event).unwrap();
+        let (before, stats) = (snapshot().allocations, engine.scheduler.stats());
+        engine.step_at(ms(0), &mut on_event).unwrap();
         let allocated = snapshot().allocations - before;
         if engine.scheduler.joined().is_empty() && engine.queues.running.len() >= 64 {
             assert_eq!(allocated, 0, "step {}", stats.steps);
             quiet += 1;
-            chunks += engine.stats().chunks - stats.chunks;
+            chunks += engine.scheduler.stats().chunks - stats.chunks;
         }
     }
     assert!(quiet > 20, "{quiet} steps without anybody joining");

@@ -11,7 +11,7 @@ fn question(id: &str) -> (Vec<String>, usize) {
 /// 11.1 Fill the budget: how many rows each running request gets, the oldest first.
 mod ex_11_1_budget {
     use super::expect;
-    use scheduling::budget::fill;
+    use scheduling::exercises::budget::fill;
 
     /// What each gets, written over what an earlier step left behind.
     fn filled(budget: usize, chunk: usize, missing: &[usize]) -> Vec<usize> {
@@ -94,7 +94,7 @@ mod ex_11_1_budget {
 mod ex_11_2_ageing {
     use super::expect;
     use scheduling::Class;
-    use scheduling::ageing::effective_class;
+    use scheduling::exercises::ageing::effective_class;
     use std::time::Duration;
 
     #[track_caller]
@@ -163,7 +163,7 @@ mod ex_11_2_ageing {
 mod ex_11_3_victim {
     use super::expect;
     use scheduling::Class;
-    use scheduling::victim::choose_victim;
+    use scheduling::exercises::victim::choose_victim;
 
     #[track_caller]
     fn check(classes: &[u8], first: usize, expected: Option<usize>) {
@@ -232,23 +232,22 @@ mod ex_11_3_victim {
     }
 }
 
-/// 11.4 Send back, lose nothing: what changes in a request whose memory is taken.
-mod ex_11_4_send_back {
+/// 11.4 Preempt, lose nothing: what changes in a request whose memory is taken.
+mod ex_11_4_preempt {
     use super::expect;
     use continuous_batching::{Request, SeqId, Status};
-    use scheduling::entry::Entry;
-    use scheduling::memory::GivesBack;
-    use scheduling::recompute::send_back;
+    use scheduling::exercises::recompute::preempt;
     use scheduling::stats::ScheduleStats;
+    use scheduling::swap_space::Reclaim;
     use scheduling::{Class, Meta, Preemption, TenantId};
     use std::time::Duration;
     use training::TokenId;
 
-    /// What is asked of memory, in order.
+    /// The calls of memory, in order.
     #[derive(Debug, PartialEq)]
     enum Asked {
         SwapOut(u64),
-        Forget(u64),
+        DropBlocks(u64),
     }
 
     /// Memory whose pool takes `takes` tokens.
@@ -257,138 +256,135 @@ mod ex_11_4_send_back {
         asked: Vec<Asked>,
     }
 
-    impl GivesBack for Notes {
+    impl Reclaim for Notes {
         fn swap_out(&mut self, id: SeqId) -> usize {
             self.asked.push(Asked::SwapOut(id.0));
             self.takes
         }
 
-        fn forget(&mut self, id: SeqId) -> bool {
-            self.asked.push(Asked::Forget(id.0));
+        fn drop_blocks(&mut self, id: SeqId) -> bool {
+            self.asked.push(Asked::DropBlocks(id.0));
             true
+        }
+
+        fn stored_tokens(&self, _id: SeqId) -> usize {
+            0
         }
     }
 
     /// Request 7: prompt of 4, output of 3, of these the first 6 computed.
-    fn decoding() -> Entry {
+    fn decoding() -> Request<Meta> {
         let ids = |tokens: &[u32]| -> Vec<TokenId> { tokens.iter().copied().map(TokenId).collect() };
-        let mut request = Request::new(SeqId(7), &ids(&[50, 51, 52, 53]), 10, 64);
+        let meta = Meta {
+            tenant: TenantId(5),
+            class: Class(2),
+            arrival: Duration::from_millis(40),
+            num_preemptions: 0,
+        };
+        let mut request = Request::with(SeqId(7), &ids(&[50, 51, 52, 53]), 10, 64, meta);
         request.output = ids(&[60, 61, 62]);
         request.num_computed = 6;
         request.status = Status::Decoding;
-        Entry {
-            request,
-            meta: Meta {
-                tenant: TenantId(5),
-                class: Class(2),
-            },
-            arrived: Duration::from_millis(40),
-            preemptions: 0,
-            stored: 0,
-        }
+        request
     }
 
     const WHAT: &str = "request 7, prompt of 4, output of 3, 6 of these computed";
 
-    fn sent(entry: &mut Entry, kind: Preemption, takes: usize) -> (Vec<Asked>, ScheduleStats) {
+    fn preempted(request: &mut Request<Meta>, kind: Preemption, takes: usize) -> (Vec<Asked>, ScheduleStats) {
         let mut memory = Notes {
             takes,
             asked: Vec::new(),
         };
         let mut stats = ScheduleStats::default();
-        send_back(entry, kind, &mut memory, &mut stats);
+        preempt(request, kind, &mut memory, &mut stats);
         (memory.asked, stats)
     }
 
     #[test]
     fn it_waits_and_nothing_is_computed() {
-        let mut entry = decoding();
-        sent(&mut entry, Preemption::Recompute, 0);
-        let request = &entry.request;
+        let mut request = decoding();
+        preempted(&mut request, Preemption::Recompute, 0);
         expect(
             &format!("{WHAT}: status and tokens computed"),
-            (request.status, request.num_computed, entry.stored),
-            (Status::Waiting, 0, 0),
+            (request.status, request.num_computed),
+            (Status::Waiting, 0),
         );
     }
 
     #[test]
     fn the_answer_so_far_is_kept() {
-        let mut entry = decoding();
-        sent(&mut entry, Preemption::Recompute, 0);
-        let output: Vec<u32> = entry.request.output.iter().map(|token| token.0).collect();
+        let mut request = decoding();
+        preempted(&mut request, Preemption::Recompute, 0);
+        let output: Vec<u32> = request.output.iter().map(|token| token.0).collect();
         expect(&format!("{WHAT}: output"), output, [60, 61, 62]);
     }
 
     #[test]
     fn prompt_and_answer_stay_apart() {
-        let mut entry = decoding();
-        sent(&mut entry, Preemption::Recompute, 0);
-        let prompt: Vec<u32> = entry.request.prompt.iter().map(|token| token.0).collect();
+        let mut request = decoding();
+        preempted(&mut request, Preemption::Recompute, 0);
+        let prompt: Vec<u32> = request.prompt.iter().map(|token| token.0).collect();
         expect(&format!("{WHAT}: prompt"), prompt, [50, 51, 52, 53]);
     }
 
     #[test]
     fn as_many_tokens_are_asked_for_as_before() {
-        let mut entry = decoding();
-        sent(&mut entry, Preemption::Recompute, 0);
+        let mut request = decoding();
+        preempted(&mut request, Preemption::Recompute, 0);
         expect(
             &format!("{WHAT}, 10 new tokens asked for: asked for afterwards"),
-            entry.request.max_new_tokens,
+            request.max_new_tokens,
             10usize,
         );
     }
 
     #[test]
     fn it_keeps_its_place_in_the_order_of_arrival() {
-        let mut entry = decoding();
-        sent(&mut entry, Preemption::Recompute, 0);
+        let mut request = decoding();
+        preempted(&mut request, Preemption::Recompute, 0);
+        let meta = request.attached;
         expect(
-            &format!("{WHAT}: number, arrival, who it belongs to"),
-            (entry.id().0, entry.arrived, entry.meta),
-            (7u64, Duration::from_millis(40), decoding().meta),
+            &format!("{WHAT}: number, arrival in ms, tenant, class"),
+            (request.id.0, meta.arrival.as_millis(), meta.tenant.0, meta.class.0),
+            (7u64, 40u128, 5u32, 2u8),
         );
     }
 
     #[test]
-    fn memory_is_given_back_once() {
-        let recompute = sent(&mut decoding(), Preemption::Recompute, 6).0;
-        expect("recompute: what memory was asked", recompute, [Asked::Forget(7)]);
-        let swap = sent(&mut decoding(), Preemption::Swap, 6).0;
-        expect(
-            "swap, and the pool took 6 tokens: what memory was asked",
-            swap,
-            [Asked::SwapOut(7)],
-        );
+    fn memory_is_freed_once() {
+        let recompute = preempted(&mut decoding(), Preemption::Recompute, 6).0;
+        expect("recompute: calls of memory", recompute, [Asked::DropBlocks(7)]);
+        let swap = preempted(&mut decoding(), Preemption::Swap, 6).0;
+        expect("swap, and the pool took 6 tokens: calls of memory", swap, [Asked::SwapOut(7)]);
     }
 
     #[test]
-    fn where_the_pool_is_full_it_is_forgotten() {
-        let mut entry = decoding();
-        let (asked, stats) = sent(&mut entry, Preemption::Swap, 0);
+    fn where_the_pool_is_full_the_blocks_are_dropped() {
+        let mut request = decoding();
+        let (asked, stats) = preempted(&mut request, Preemption::Swap, 0);
         expect(
-            "swap, and the pool took 0 tokens: what memory was asked",
+            "swap, and the pool took 0 tokens: calls of memory",
             asked,
-            [Asked::SwapOut(7), Asked::Forget(7)],
+            [Asked::SwapOut(7), Asked::DropBlocks(7)],
         );
         expect(
-            "tokens stored, times swapped, tokens to compute again",
-            (entry.stored, stats.swapped, stats.recomputed_tokens),
-            (0, 0, 6),
+            "the same: times swapped, tokens to compute again",
+            (stats.swapped, stats.recomputed_tokens),
+            (0, 6),
         );
     }
 
     #[test]
     fn on_the_device_nothing_is_computed() {
-        let mut entry = decoding();
-        let (_, stats) = sent(&mut entry, Preemption::Swap, 6);
+        let mut request = decoding();
+        let (_, stats) = preempted(&mut request, Preemption::Swap, 6);
         expect(
-            &format!("{WHAT}, swapped: tokens computed on the device, tokens stored"),
-            (entry.request.num_computed, entry.stored),
-            (0, 6),
+            &format!("{WHAT}, swapped: tokens computed on the device"),
+            request.num_computed,
+            0usize,
         );
         expect(
-            "times swapped, tokens to compute again",
+            "the same: times swapped, tokens to compute again",
             (stats.swapped, stats.recomputed_tokens),
             (1, 0),
         );
@@ -396,18 +392,14 @@ mod ex_11_4_send_back {
 
     #[test]
     fn all_that_was_computed_is_counted() {
-        let (_, stats) = sent(&mut decoding(), Preemption::Recompute, 0);
-        expect(
-            &format!("{WHAT}: tokens to compute again"),
-            stats.recomputed_tokens,
-            6u64,
-        );
+        let (_, stats) = preempted(&mut decoding(), Preemption::Recompute, 0);
+        expect(&format!("{WHAT}: tokens to compute again"), stats.recomputed_tokens, 6u64);
         // In the middle of its prompt: a chunk of 3 is computed.
-        let mut entry = decoding();
-        entry.request.output.clear();
-        entry.request.num_computed = 3;
-        entry.request.status = Status::Prefilling;
-        let (_, stats) = sent(&mut entry, Preemption::Recompute, 0);
+        let mut request = decoding();
+        request.output.clear();
+        request.num_computed = 3;
+        request.status = Status::Prefilling;
+        let (_, stats) = preempted(&mut request, Preemption::Recompute, 0);
         expect(
             "prompt of 4, 3 of these computed: tokens to compute again",
             stats.recomputed_tokens,
@@ -417,35 +409,33 @@ mod ex_11_4_send_back {
 
     #[test]
     fn every_time_is_counted() {
-        let mut entry = decoding();
+        let mut request = decoding();
         let mut memory = Notes {
             takes: 6,
             asked: Vec::new(),
         };
         let mut stats = ScheduleStats::default();
         for kind in [Preemption::Swap, Preemption::Recompute] {
-            entry.request.num_computed = 6;
-            entry.request.status = Status::Decoding;
-            send_back(&mut entry, kind, &mut memory, &mut stats);
+            request.num_computed = 6;
+            request.status = Status::Decoding;
+            preempt(&mut request, kind, &mut memory, &mut stats);
         }
         expect(
-            "swapped, then forgotten: times of this request, of all, swapped, tokens stored now",
-            (entry.preemptions, stats.preemptions, stats.swapped, entry.stored),
-            (2, 2, 1, 0),
+            "swapped, then dropped: preemptions of this request, of all, swapped",
+            (request.attached.num_preemptions, stats.preemptions, stats.swapped),
+            (2, 2, 1),
         );
     }
 
     /// What it computes when it is admitted again follows from three numbers; nothing else has to be remembered.
     #[test]
     fn all_known_tokens_are_the_next_rows_and_the_last_one_asks() {
-        let mut entry = decoding();
-        sent(&mut entry, Preemption::Recompute, 0);
-        let request = &entry.request;
-        let rows: Vec<u32> = (request.tokens().skip(request.num_computed))
-            .map(|token| token.0)
-            .collect();
+        let mut request = decoding();
+        preempted(&mut request, Preemption::Recompute, 0);
+        let rows = request.tokens().skip(request.num_computed);
+        let rows: Vec<u32> = rows.map(|token| token.0).collect();
         expect(
-            &format!("{WHAT}, forgotten, admitted again: tokens of its rows"),
+            &format!("{WHAT}, dropped, admitted again: tokens of its rows"),
             rows,
             [50, 51, 52, 53, 60, 61, 62],
         );
@@ -459,7 +449,7 @@ mod ex_11_4_send_back {
 mod ex_11_9_next_part {
     use super::expect;
     use continuous_batching::{Request, SeqId};
-    use scheduling::part::next_part;
+    use scheduling::exercises::part::next_part;
     use training::TokenId;
 
     /// A request with a prompt and an answer of these lengths, so many of whose tokens are computed, gets so many rows.
@@ -515,7 +505,7 @@ mod ex_11_9_next_part {
 
 /// 11.5 Catch starvation: a test that tells the right scheduler from eight unjust ones.
 mod ex_11_5_starvation {
-    use scheduling::starvation::test_starvation;
+    use scheduling::exercises::starvation::test_starvation;
     use scheduling::unjust::{UNJUST, correct};
 
     /// Unjust schedulers that the test must find out, by what they do.
@@ -614,7 +604,7 @@ mod ex_11_6_chunks {
 mod ex_11_7_priority {
     use super::{expect, question};
     use continuous_batching::SeqId;
-    use scheduling::entry::Candidate;
+    use scheduling::meta::Candidate;
     use scheduling::policy::{Fcfs, Policy, Priority, first};
     use scheduling::{Class, TenantId};
     use std::time::Duration;
@@ -624,7 +614,7 @@ mod ex_11_7_priority {
         let mut left: Vec<Candidate> = (0..8u64)
             .map(|id| Candidate {
                 id: SeqId(id),
-                arrived: Duration::from_millis(id),
+                arrival: Duration::from_millis(id),
                 tenant: TenantId(0),
                 class: Class(u8::from(id % 2 == 0)),
                 prompt_tokens: 1,
@@ -713,19 +703,19 @@ mod whole {
     fn a_long_prompt_stops_no_stream() {
         let setup = Setup::new(4, 64).with_budget(4, 3);
         let mut engine = engine(&setup, Box::new(Fcfs));
-        engine.start_trace();
+        engine.scheduler.start_trace();
         let submit = |engine: &mut scheduling::simulate::NumbersEngine, prompt, new| {
             let prompt = vec![TokenId(0); prompt];
-            engine.submit(ms(0), Meta::default(), &prompt, new).unwrap();
+            engine.submit(&prompt, new).unwrap();
         };
         submit(&mut engine, 2, 5);
         submit(&mut engine, 7, 1);
         while !engine.is_idle() {
             let taken = &mut |_: continuous_batching::Event<'_>| continuous_batching::Delivery::Taken;
-            engine.step(ms(0), taken).unwrap();
+            scheduling::trace::step(&mut engine, taken).unwrap();
             engine.check_invariants();
         }
-        let drawn = picture(engine.trace(), 2);
+        let drawn = picture(engine.scheduler.trace(), 2);
         let cells: Vec<Vec<&str>> = (drawn.lines())
             .map(|line| line.split_whitespace().skip(1).take(2).collect())
             .collect();

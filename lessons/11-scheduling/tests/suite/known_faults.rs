@@ -1,19 +1,18 @@
 //! Faults that real engines had, each as a test named after the right behaviour.
 
-mod common;
-
-use common::{Setting, assert_empty, engine, engine_with, fixture, job, meta, ms, sampled, text, watched};
+use crate::common::{
+    At, Sampled, Setting, assert_empty, engine, engine_with, fixture, job, meta, ms, sampled, text, watched,
+};
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
-use continuous_batching::{Delivery, FinishReason, Refusal, Runner, SeqId};
+use continuous_batching::{Delivery, Engine, FinishReason, Refusal, Request, Runner, SeqId};
 use layout::pool::Pool;
 use sampling::SamplingParams;
-use sampling::choice::ParamsOfRequests;
-use scheduling::memory::Device;
+use sampling::choice::by_params;
 use scheduling::policy::{Fcfs, Priority, PriorityWithAgeing, ShortestPrompt};
 use scheduling::simulate::{Setup, engine as numbers_engine, simulate};
 use scheduling::step_cost::StepCost;
-use scheduling::{Engine, Meta, Preemption, SwapSpace, TenantId};
+use scheduling::{Meta, Preemption, Scheduler, SwapSpace};
 
 /// Two long answers in memory for little more than one: both are asked for 30 tokens after prompts of 9.
 fn tight(preemption: Preemption) -> Setting {
@@ -23,7 +22,7 @@ fn tight(preemption: Preemption) -> Setting {
         chunk: 8,
         num_blocks: 12,
         preemption,
-        host_tokens: 48,
+        host_blocks: 12,
         max_seq_len: 48,
         ..Setting::default()
     }
@@ -35,16 +34,16 @@ fn an_answer_is_neither_cut_short_nor_doubled_after_recompute() {
     let (model, pool) = (fixture("all-kv-untied-f32"), Pool::new(1));
     for preemption in [Preemption::Recompute, Preemption::Swap] {
         let mut engine = engine(&model, &pool, tight(preemption));
-        engine.scheduler.limits.engine.end_of_text.clear();
+        engine.limits.end_of_text.clear();
         let prompts = [text(9, 1, 270), text(9, 2, 270)];
         for prompt in &prompts {
-            engine.submit(ms(0), Meta::default(), prompt, 30).unwrap();
+            engine.submit_at(ms(0), Meta::default(), prompt, 30).unwrap();
         }
         let mut listener = Listener::default();
         while !engine.is_idle() {
-            engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
+            engine.step_at(ms(0), &mut |event| listener.take(event)).unwrap();
         }
-        assert!(engine.stats().preemptions > 0);
+        assert!(engine.scheduler.stats().preemptions > 0);
         let single = Single::new(&model);
         for (id, prompt) in (0..).map(SeqId).zip(&prompts) {
             let (tokens, _) = single.answer(prompt, 30, 48);
@@ -65,21 +64,18 @@ fn penalties_know_prompt_from_output_after_recompute() {
         ..SamplingParams::greedy()
     };
     let params = params.check(model.config.llama.vocab_size).unwrap();
-    let of_requests = ParamsOfRequests::new();
     let (sender, seen) = std::sync::mpsc::channel();
-    let engine = engine(&model, &pool, tight(Preemption::Recompute));
-    let mut engine = engine.with_choice(watched(of_requests.choice(), sender));
-    engine.scheduler.limits.engine.end_of_text.clear();
+    let engine = engine_with::<Sampled>(&model, &pool, tight(Preemption::Recompute), Box::new(Fcfs));
+    let mut engine = engine.with_choice(watched(by_params(), sender));
+    engine.limits.end_of_text.clear();
     let prompts = [text(9, 1, 270), text(9, 2, 270)];
     for prompt in &prompts {
-        let id = engine.submit(ms(0), Meta::default(), prompt, 30).unwrap();
-        of_requests.set(id, params.clone());
+        let (meta, params) = (Meta::default(), params.clone());
+        engine.submit_with(prompt, 30, Sampled { meta, params }).unwrap();
     }
     let mut listener = Listener::default();
-    while !engine.is_idle() {
-        engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
-    }
-    assert!(engine.stats().preemptions > 0);
+    engine.run(&mut |event| listener.take(event)).unwrap();
+    assert!(engine.scheduler.stats().preemptions > 0);
     // Every choice saw a prompt of 9 and one more token of output than the choice before it.
     let mut outputs = [0, 0];
     for (id, prompt, output) in seen.try_iter() {
@@ -102,20 +98,20 @@ fn a_request_joins_only_when_its_whole_text_fits() {
     setup.num_blocks = 4;
     let mut engine = numbers_engine(&setup, Box::new(Fcfs));
     let prompt = |len: usize| vec![training::TokenId(0); len];
-    let first = engine.submit(ms(0), Meta::default(), &prompt(20), 20);
-    let second = engine.submit(ms(0), Meta::default(), &prompt(40), 4);
+    let first = engine.submit_at(ms(0), Meta::default(), &prompt(20), 20);
+    let second = engine.submit_at(ms(0), Meta::default(), &prompt(40), 4);
     let (first, second) = (first.unwrap(), second.unwrap());
     let mut listener = Listener::default();
     while !engine.is_idle() {
-        engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
+        engine.step_at(ms(0), &mut |event| listener.take(event)).unwrap();
         if !listener.ends.contains_key(&first) {
             assert!(
-                (engine.queues.running.iter()).all(|entry| entry.id() != second),
+                engine.queues.running.iter().all(|request| request.id != second),
                 "a chunk of 8 would fit, all 40 do not"
             );
         }
     }
-    assert_eq!(engine.stats().preemptions, 0);
+    assert_eq!(engine.scheduler.stats().preemptions, 0);
     assert_eq!(listener.tokens[&second].len(), 4);
 }
 
@@ -125,20 +121,20 @@ fn the_oldest_is_never_the_victim() {
     for preemption in [Preemption::Recompute, Preemption::Swap] {
         let mut setup = Setup::new(6, 64).with_budget(6, 4);
         setup.limits.preemption = preemption;
-        (setup.num_blocks, setup.host_tokens) = (4, 64);
+        (setup.num_blocks, setup.host_blocks) = (4, 4);
         let mut engine = numbers_engine(&setup, Box::new(Priority));
-        engine.start_trace();
+        engine.scheduler.start_trace();
         // The oldest is of the least urgent class of all.
         for class in [9, 0, 1, 0, 2, 0] {
             let prompt = [training::TokenId(0); 4];
-            engine.submit(ms(0), meta(0, class), &prompt, 40).unwrap();
+            engine.submit_at(ms(0), meta(0, class), &prompt, 40).unwrap();
         }
         let mut listener = Listener::default();
         while !engine.is_idle() {
-            let oldest = engine.queues.running.first().map(|entry| entry.id());
-            engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
-            let step = engine.trace().last().unwrap();
-            assert!((step.sent_back.iter()).all(|sent| Some(sent.id) != oldest), "{step:?}");
+            let oldest = engine.queues.running.first().map(|request| request.id);
+            engine.step_at(ms(0), &mut |event| listener.take(event)).unwrap();
+            let step = engine.scheduler.trace().last().unwrap();
+            assert!((step.preempted.iter()).all(|sent| Some(sent.id) != oldest), "{step:?}");
             if let Some(oldest) = oldest {
                 assert!(
                     step.computed.iter().any(|share| share.id == oldest),
@@ -146,7 +142,7 @@ fn the_oldest_is_never_the_victim() {
                 );
             }
         }
-        assert!(engine.stats().preemptions > 3);
+        assert!(engine.scheduler.stats().preemptions > 3);
         assert!(listener.tokens.values().all(|tokens| tokens.len() == 40));
     }
 }
@@ -163,7 +159,7 @@ fn what_can_never_fit_is_refused_at_submit() {
     };
     let mut engine = engine(&model, &pool, setting);
     // Memory holds 20 tokens, less than the model's context and less than was asked for.
-    let refused = engine.submit(ms(0), Meta::default(), &text(21, 1, 270), 5);
+    let refused = engine.submit_at(ms(0), Meta::default(), &text(21, 1, 270), 5);
     assert_eq!(
         refused,
         Err(Refusal::PromptTooLong {
@@ -173,15 +169,15 @@ fn what_can_never_fit_is_refused_at_submit() {
     );
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "the prompt has 21 tokens, expected at most 20, what this engine holds for one request; shorten it"
+        "the prompt has 21 tokens, expected at most 20, the room of this engine for one request; shorten the prompt"
     );
     assert!(engine.is_idle(), "nothing is kept of it");
     // One that fits as a prompt ends when memory for one request is full.
-    let id = engine.submit(ms(0), Meta::default(), &text(17, 1, 270), 50);
+    let id = engine.submit_at(ms(0), Meta::default(), &text(17, 1, 270), 50);
     let mut listener = Listener::default();
-    engine.scheduler.limits.engine.end_of_text.clear();
+    engine.limits.end_of_text.clear();
     while !engine.is_idle() {
-        engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
+        engine.step_at(ms(0), &mut |event| listener.take(event)).unwrap();
     }
     let id = id.unwrap();
     assert_eq!(
@@ -230,21 +226,22 @@ fn one_long_prompt_does_not_block_all_others() {
 fn a_cancel_frees_blocks_and_host_pool_in_every_state() {
     let (model, pool) = (fixture("all-kv-untied-f32"), Pool::new(1));
     for preemption in [Preemption::Recompute, Preemption::Swap] {
-        let mut cancelled_while_sent_back = false;
+        let mut cancelled_while_preempted = false;
         for at in 0..40 {
             for which in 0..3u64 {
                 let mut engine = engine(&model, &pool, tight(preemption));
-                engine.scheduler.limits.engine.end_of_text.clear();
+                engine.limits.end_of_text.clear();
                 for seed in 0..3 {
                     let prompt = text(9, seed, 270);
-                    engine.submit(ms(0), Meta::default(), &prompt, 30).unwrap();
+                    engine.submit_at(ms(0), Meta::default(), &prompt, 30).unwrap();
                 }
                 let mut listener = Listener::default();
                 for step in 0.. {
                     if step == at {
-                        let waits =
-                            |entry: &scheduling::entry::Entry| entry.id() == SeqId(which) && entry.preemptions > 0;
-                        cancelled_while_sent_back |= engine.queues.waiting.iter().any(waits);
+                        let waits = |request: &Request<Meta>| {
+                            request.id == SeqId(which) && request.attached.num_preemptions > 0
+                        };
+                        cancelled_while_preempted |= engine.queues.waiting.iter().any(waits);
                         engine.cancel(SeqId(which));
                         engine.cancel(SeqId(which));
                         engine.check_invariants();
@@ -252,13 +249,13 @@ fn a_cancel_frees_blocks_and_host_pool_in_every_state() {
                     if engine.is_idle() {
                         break;
                     }
-                    engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
+                    engine.step_at(ms(0), &mut |event| listener.take(event)).unwrap();
                 }
                 assert_empty(&engine);
                 assert_eq!(listener.ends.len(), 3);
             }
         }
-        assert!(cancelled_while_sent_back, "{preemption:?}");
+        assert!(cancelled_while_preempted, "{preemption:?}");
     }
 }
 
@@ -275,14 +272,14 @@ fn the_shortest_first_lets_a_long_one_wait_as_long_as_short_ones_come() {
     let mut first_tokens = Vec::new();
     for policy in policies {
         let mut engine = engine_with(&model, &pool, setting, policy);
-        engine.scheduler.limits.engine.end_of_text.clear();
+        engine.limits.end_of_text.clear();
         let (mut listener, long) = (Listener::default(), SeqId(1));
-        engine.submit(ms(0), Meta::default(), &text(2, 0, 270), 2).unwrap();
-        engine.submit(ms(0), Meta::default(), &text(20, 1, 270), 1).unwrap();
+        engine.submit_at(ms(0), Meta::default(), &text(2, 0, 270), 2).unwrap();
+        engine.submit_at(ms(0), Meta::default(), &text(20, 1, 270), 1).unwrap();
         let mut first = None;
         for step in 0..40u64 {
-            engine.submit(ms(step), Meta::default(), &text(2, 2, 270), 2).unwrap();
-            engine.step(ms(step), &mut |event| listener.take(event)).unwrap();
+            engine.submit_at(ms(step), Meta::default(), &text(2, 2, 270), 2).unwrap();
+            engine.step_at(ms(step), &mut |event| listener.take(event)).unwrap();
             if listener.tokens.contains_key(&long) {
                 first.get_or_insert(step);
             }
@@ -293,111 +290,100 @@ fn the_shortest_first_lets_a_long_one_wait_as_long_as_short_ones_come() {
     assert!(first_tokens[1] < Some(10), "first come: {first_tokens:?}");
 }
 
-/// Steps at one point in time until nobody is left.
+/// Steps at one point in time until no request is left.
 #[track_caller]
-fn run_on<R: Runner<SwapSpace<D>>, D: Device>(engine: &mut Engine<R, D>, at: u64) {
+fn run_on<R: Runner>(engine: &mut Engine<R, SwapSpace, Scheduler, Meta>, at: u64) {
     while !engine.is_idle() {
-        engine.step(ms(at), &mut |_| Delivery::Taken).unwrap();
+        engine.step_at(ms(at), &mut |_| Delivery::Taken).unwrap();
     }
 }
 
-/// A salt for each tenant (vllm#15297): what was computed for one is not found by another, also after it was sent back and came again.
+/// A salt for each tenant (vllm#15297): what was computed for one is not found by another, also after a preemption.
 #[test]
-fn tenants_share_nothing_also_after_they_were_sent_back() {
+fn tenants_share_nothing_also_after_a_preemption() {
     let (model, pool) = (fixture("all-kv-untied-f32"), Pool::new(1));
     for preemption in [Preemption::Recompute, Preemption::Swap] {
         for tenants in [[7, 7], [7, 8]] {
             let mut engine = engine(&model, &pool, tight(preemption));
-            engine.scheduler.limits.engine.end_of_text.clear();
+            engine.limits.end_of_text.clear();
             for tenant in tenants {
                 let prompt = text(9, 1, 270);
-                engine.submit(ms(0), meta(tenant, 0), &prompt, 30).unwrap();
+                engine.submit_at(ms(0), meta(tenant, 0), &prompt, 30).unwrap();
             }
             run_on(&mut engine, 0);
-            assert!(engine.stats().preemptions > 0);
+            assert!(engine.scheduler.stats().preemptions > 0);
             assert_empty(&engine);
             // A third text comes when both are through: it finds what its own tenant left.
             for (tenant, finds) in [(7, true), (9, false), (0, false)] {
-                let before = engine.memory.device().pages().stats().prefix_hits;
+                let before = engine.memory.device.stats().prefix_hits;
                 let prompt = text(9, 1, 270);
-                engine.submit(ms(0), meta(tenant, 0), &prompt, 1).unwrap();
+                engine.submit_at(ms(0), meta(tenant, 0), &prompt, 1).unwrap();
                 run_on(&mut engine, 0);
-                let hits = engine.memory.device().pages().stats().prefix_hits;
+                let hits = engine.memory.device.stats().prefix_hits;
                 assert_eq!(hits > before, finds, "tenant {tenant} after {tenants:?}");
             }
         }
     }
 }
 
-/// A wish does not outlive its request, whoever ends it and wherever it stands.
+/// A request that gives up or is cancelled before it ran leaves nothing behind, and its tenant's later requests are served.
 #[test]
-fn a_request_that_never_ran_leaves_no_wish_behind() {
+fn a_request_that_never_ran_leaves_nothing_behind() {
     let setup = Setup::new(1, 64);
     let mut engine = numbers_engine(&setup, Box::new(Fcfs));
     engine.scheduler.limits.max_wait = Some(ms(50));
     let prompt = [training::TokenId(0); 4];
-    let ids = [0, 1, 2].map(|_| engine.submit(ms(0), meta(3, 0), &prompt, 60).unwrap());
-    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
-    assert!(engine.memory.device().wish_of(ids[1]).is_some());
+    let ids = [0, 1, 2].map(|_| engine.submit_at(ms(0), meta(3, 0), &prompt, 60).unwrap());
+    engine.step_at(ms(0), &mut |_| Delivery::Taken).unwrap();
     engine.cancel(ids[1]);
-    engine.step(ms(100), &mut |_| Delivery::Taken).unwrap();
-    assert_eq!(engine.stats().timed_out, 1);
-    for id in &ids[1..] {
-        assert_eq!(engine.memory.device().wish_of(*id), None);
-    }
+    engine.step_at(ms(100), &mut |_| Delivery::Taken).unwrap();
+    assert_eq!(engine.scheduler.stats().timed_out, 1);
+    engine.check_invariants();
+    assert_eq!((engine.queues.running.len(), engine.queues.waiting.len()), (1, 0));
+    assert_eq!(continuous_batching::Memory::<Meta>::num_holders(&engine.memory), 1);
 }
 
-/// Whoever has become urgent by waiting is not sent back for those who come after it: that would be starvation with memory in the place of turns.
+/// A request that became urgent by waiting is not preempted for later ones: that would be starvation, with memory in the place of turns.
 #[test]
-fn whoever_has_aged_is_no_victim_for_later_ones() {
+fn an_aged_request_is_no_victim_for_later_ones() {
     let mut setup = Setup::new(3, 64).with_budget(6, 4);
     setup.num_blocks = 6;
     let step = ms(10);
     let mut engine = numbers_engine(&setup, Box::new(PriorityWithAgeing { step }));
-    engine.start_trace();
+    engine.scheduler.start_trace();
     let prompt = [training::TokenId(0); 4];
-    let oldest = engine.submit(ms(0), meta(0, 0), &prompt, 60).unwrap();
-    let aged = engine.submit(ms(0), meta(0, 5), &prompt, 60).unwrap();
-    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
-    let later = engine.submit(ms(90), meta(0, 0), &prompt, 60).unwrap();
+    let oldest = engine.submit_at(ms(0), meta(0, 0), &prompt, 60).unwrap();
+    let aged = engine.submit_at(ms(0), meta(0, 5), &prompt, 60).unwrap();
+    engine.step_at(ms(0), &mut |_| Delivery::Taken).unwrap();
+    let later = engine.submit_at(ms(90), meta(0, 0), &prompt, 60).unwrap();
     run_on(&mut engine, 100);
-    let sent_back: Vec<SeqId> = (engine.trace().iter())
-        .flat_map(|step| step.sent_back.iter().map(|sent| sent.id))
+    let sent_back: Vec<SeqId> = (engine.scheduler.trace().iter())
+        .flat_map(|step| step.preempted.iter().map(|sent| sent.id))
         .collect();
     assert_eq!(sent_back.first(), Some(&later), "{sent_back:?}");
     assert!(!sent_back.contains(&oldest));
     assert!(sent_back.len() < 60, "{aged}: {sent_back:?}");
 }
 
-/// A step that fails and is tried again is one step: counted once, paid for once, without newcomers.
+/// A choice that fails ends its own request; the others get their rows and their tokens, and each tenant pays for its own rows.
 #[test]
-fn a_step_that_is_tried_again_is_paid_for_once() {
+fn a_failed_choice_ends_its_own_request() {
     let setup = Setup::new(4, 64);
-    let mut engine = numbers_engine(&setup, Box::new(Fcfs)).with_choice({
-        let mut fails = 3;
-        Box::new(move |_, logits| {
-            fails -= 1;
-            match fails >= 0 {
-                true => Err(generation::GenerateError::NoLogits),
-                false => generation::generate::greedy(logits),
-            }
-        })
-    });
-    engine.start_trace();
+    let mut engine = numbers_engine(&setup, Box::new(Fcfs)).with_choice(Box::new(|request, logits| {
+        match request.id == SeqId(0) && request.output.len() == 1 {
+            true => Err(generation::GenerateError::NoLogits),
+            false => generation::generate::greedy(logits),
+        }
+    }));
     let prompt = [training::TokenId(0); 8];
-    engine.submit(ms(0), meta(1, 0), &prompt, 2).unwrap();
-    for _ in 0..3 {
-        assert!(engine.step(ms(0), &mut |_| Delivery::Taken).is_err());
-        engine.submit(ms(0), meta(2, 0), &prompt, 1).unwrap();
-    }
-    assert_eq!(engine.queues.served_rows(TenantId(1)), 8);
-    assert_eq!(engine.queues.running.len(), 1, "nobody joins");
-    // A newcomer starts where the others are.
-    assert_eq!(engine.queues.served_rows(TenantId(2)), 8);
-    engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
-    assert_eq!((engine.stats().steps, engine.stats().rows), (1, 8));
-    assert_eq!(engine.trace().len(), 1);
-    run_on(&mut engine, 0);
-    assert_eq!(engine.queues.served_rows(TenantId(1)), 9);
-    assert_eq!(engine.queues.served_rows(TenantId(2)), 8 + 24);
+    engine.submit_at(ms(0), meta(1, 0), &prompt, 9).unwrap();
+    engine.submit_at(ms(0), meta(2, 0), &prompt, 3).unwrap();
+    let mut listener = Listener::default();
+    engine.run(&mut |event| listener.take(event)).unwrap();
+    assert_eq!(listener.ends[&SeqId(0)], FinishReason::ChoiceFailed);
+    assert_eq!(listener.ends[&SeqId(1)], FinishReason::Length);
+    assert_eq!((listener.tokens[&SeqId(0)].len(), listener.tokens[&SeqId(1)].len()), (1, 3));
+    let served = [1, 2].map(|tenant| engine.scheduler.quota.served_rows(scheduling::TenantId(tenant)));
+    assert_eq!(served, [8 + 1, 8 + 2]);
+    assert_eq!(engine.memory.device.num_held(), 0);
 }

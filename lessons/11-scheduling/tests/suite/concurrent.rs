@@ -1,16 +1,15 @@
-//! The real model: requests that run in chunks, over shared blocks, sent back and swapped, get token for token what lesson 06 gives each of them alone, and
-//! with seeds what lesson 09 draws for each alone. Each run also proves that what it is about did happen.
+//! The real model: requests that run in chunks, over shared blocks, preempted and swapped, get token for token what lesson 06 gives each of them alone, and
+//! with seeds what lesson 09 draws for each alone. Each run also shows that its subject did happen.
 
-mod common;
-
-use common::{Setting, assert_empty, engine, fixture, ms, sampled, stories, text};
+use crate::common::{At, Sampled, Setting, assert_empty, engine, engine_with, fixture, ms, sampled, stories, text};
 use continuous_batching::SeqId;
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
 use generation::Model;
 use layout::pool::Pool;
 use sampling::SamplingParams;
-use sampling::choice::ParamsOfRequests;
+use sampling::choice::by_params;
+use scheduling::policy::Fcfs;
 use scheduling::stats::ScheduleStats;
 use scheduling::{Meta, Preemption};
 use training::TokenId;
@@ -47,13 +46,13 @@ fn together_equals_alone(model: &Model, setting: Setting, burst: usize, count: u
     let mut rest = requests.iter();
     for step in 0.. {
         for (prompt, max_new_tokens) in rest.by_ref().take(burst) {
-            let id = engine.submit(ms(step), Meta::default(), prompt, *max_new_tokens);
+            let id = engine.submit_at(ms(step), Meta::default(), prompt, *max_new_tokens);
             id.unwrap();
         }
         if engine.is_idle() && rest.len() == 0 {
             break;
         }
-        engine.step(ms(step), &mut |event| listener.take(event)).unwrap();
+        engine.step_at(ms(step), &mut |event| listener.take(event)).unwrap();
         engine.check_invariants();
         assert!(engine.batch.num_rows() <= setting.budget);
     }
@@ -66,8 +65,8 @@ fn together_equals_alone(model: &Model, setting: Setting, burst: usize, count: u
         assert_eq!(listener.ends[&id], reason, "request {id}");
     }
     Happened {
-        stats: engine.stats(),
-        hits: engine.memory.device().pages().stats().prefix_hits,
+        stats: engine.scheduler.stats(),
+        hits: engine.memory.device.stats().prefix_hits,
         back: engine.memory.stats().back,
     }
 }
@@ -120,13 +119,13 @@ fn runs_preempted_by_swap_equal_single_runs() {
         for prefix_cache in [false, true] {
             let setting = Setting {
                 preemption: Preemption::Swap,
-                host_tokens: 70,
+                host_blocks: 18,
                 prefix_cache,
                 ..Setting::default()
             };
             let happened = together_equals_alone(&fixture(name), setting, 4, 24);
             assert!(happened.stats.swapped > 3, "{name}: {:?}", happened.stats);
-            assert!(happened.back > 0, "{name}: nobody came back");
+            assert!(happened.back > 0, "{name}: no request came back");
         }
     }
 }
@@ -147,10 +146,10 @@ fn the_size_of_blocks_changes_no_token() {
 /// The trained model, with all of it at once.
 #[test]
 fn the_trained_model_answers_together_as_alone() {
-    for (preemption, host_tokens) in [(Preemption::Recompute, 0), (Preemption::Swap, 100)] {
+    for (preemption, host_blocks) in [(Preemption::Recompute, 0), (Preemption::Swap, 25)] {
         let setting = Setting {
             preemption,
-            host_tokens,
+            host_blocks,
             ..Setting::default()
         };
         let happened = together_equals_alone(&stories(), setting, 4, 12);
@@ -182,31 +181,29 @@ fn sixty_four_sampled_requests_equal_their_single_runs() {
     let alone: Vec<Vec<TokenId>> = (requests.iter().enumerate())
         .map(|(i, (prompt, new))| sampled(&model, prompt, *new, MAX_SEQ_LEN, &of_request(i)))
         .collect();
-    for (preemption, host_tokens) in [(Preemption::Recompute, 0), (Preemption::Swap, 80)] {
+    for (preemption, host_blocks) in [(Preemption::Recompute, 0), (Preemption::Swap, 20)] {
         let setting = Setting {
             max_running: 8,
             budget: 12,
             chunk: 5,
             num_blocks: 20,
             preemption,
-            host_tokens,
+            host_blocks,
             max_seq_len: MAX_SEQ_LEN,
             ..Setting::default()
         };
-        let params = ParamsOfRequests::new();
-        let mut engine = engine(&model, &pool, setting).with_choice(params.choice());
+        let engine = engine_with::<Sampled>(&model, &pool, setting, Box::new(Fcfs));
+        let mut engine = engine.with_choice(by_params());
         for (i, (prompt, new)) in requests.iter().enumerate() {
-            let id = engine.submit(ms(0), Meta::default(), prompt, *new).unwrap();
-            params.set(id, of_request(i));
+            let (meta, params) = (Meta::default(), of_request(i));
+            engine.submit_with(prompt, *new, Sampled { meta, params }).unwrap();
         }
         let mut listener = Listener::default();
-        while !engine.is_idle() {
-            engine.step(ms(0), &mut |event| listener.take(event)).unwrap();
-        }
+        engine.run(&mut |event| listener.take(event)).unwrap();
         assert_empty(&engine);
-        let stats = engine.stats();
+        let stats = engine.scheduler.stats();
         assert!(stats.preemptions > 5 && stats.chunks > 1, "{stats:?}");
-        assert_eq!(engine.memory.stats().back > 0, host_tokens > 0);
+        assert_eq!(engine.memory.stats().back > 0, host_blocks > 0);
         for (i, expected) in alone.iter().enumerate() {
             assert_eq!(
                 &listener.tokens[&SeqId(i as u64)],
@@ -217,17 +214,16 @@ fn sixty_four_sampled_requests_equal_their_single_runs() {
     }
 }
 
-/// Lesson 08's engine, which this one supersedes, on the same requests.
+/// Lesson 08's schedule, which this one supersedes, on the same requests.
 #[test]
-fn without_bounds_it_does_what_lesson_08_does() {
-    use continuous_batching::model_runner::ModelRunner;
-    use continuous_batching::{EngineLimits, SlotCache};
+fn without_bounds_it_schedules_as_lesson_08() {
+    use continuous_batching::{Engine, EngineLimits, ModelRunner, SlotCache, Slots};
     let (model, pool) = (fixture("some-kv-tied-bf16"), Pool::new(1));
     let requests = requests(&model, 12);
     let limits = EngineLimits::of_model(&model.config, 3);
-    let slots = SlotCache::new(&model.config.llama, 3, 64);
-    let runner = ModelRunner::new(&model, &pool, 3, 64);
-    let mut before = continuous_batching::Engine::new(runner, slots, limits);
+    let cache = SlotCache::new(&model.config.llama, 3, 64);
+    let runner = ModelRunner::new(&model, &pool, cache, 3, 64);
+    let mut before = Engine::new(runner, Slots::new(3, 64), limits);
     let setting = Setting {
         max_running: 3,
         budget: usize::MAX,
@@ -243,12 +239,12 @@ fn without_bounds_it_does_what_lesson_08_does() {
     let mut now = engine(&model, &pool, setting);
     for (prompt, new) in &requests {
         before.submit(prompt, *new).unwrap();
-        now.submit(ms(0), Meta::default(), prompt, *new).unwrap();
+        now.submit_at(ms(0), Meta::default(), prompt, *new).unwrap();
     }
     let (mut heard_before, mut heard_now) = (Listener::default(), Listener::default());
     while !before.is_idle() || !now.is_idle() {
         before.step(&mut |event| heard_before.take(event)).unwrap();
-        now.step(ms(0), &mut |event| heard_now.take(event)).unwrap();
+        now.step_at(ms(0), &mut |event| heard_now.take(event)).unwrap();
         assert_eq!(heard_before.tokens, heard_now.tokens, "step {}", before.num_steps());
     }
     assert_eq!(heard_before.ends, heard_now.ends);

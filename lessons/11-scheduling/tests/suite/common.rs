@@ -2,16 +2,16 @@
 #![allow(dead_code)]
 
 use continuous_batching::engine::Choice;
-use continuous_batching::model_runner::ModelRunner;
-use continuous_batching::{EngineLimits, SeqId};
+use continuous_batching::ModelRunner;
+use continuous_batching::{Delivery, Engine, EngineError, EngineLimits, Event, Refusal, Runner, SeqId};
 use generation::{Model, State};
 use kv_cache::cache::ContiguousCache;
 use layout::pool::Pool;
-use paged_cache::{PagedCache, Pages, Promise};
+use paged_cache::{BlockManager, PagedCache, Reserve, Shares, Sharing};
 use sampling::{CheckedParams, Sampler};
 use scheduling::policy::{Fcfs, Policy};
 use scheduling::simulate::Job;
-use scheduling::{Class, Engine, Meta, Preemption, StepLimits, SwapSpace, TenantId};
+use scheduling::{Class, Meta, Preemption, Scheduler, StepLimits, SwapSpace, TenantId};
 use std::time::Duration;
 use training::TokenId;
 
@@ -45,7 +45,7 @@ pub struct Setting {
     pub num_blocks: usize,
     pub block_size: usize,
     pub preemption: Preemption,
-    pub host_tokens: usize,
+    pub host_blocks: usize,
     pub prefix_cache: bool,
     pub max_seq_len: usize,
 }
@@ -60,44 +60,97 @@ impl Default for Setting {
             num_blocks: 16,
             block_size: 4,
             preemption: Preemption::Recompute,
-            host_tokens: 0,
+            host_blocks: 0,
             prefix_cache: true,
             max_seq_len: 64,
         }
     }
 }
 
-pub type ModelEngine<'m> = Engine<ModelRunner<'m>, PagedCache>;
+/// An engine whose requests carry `X`.
+pub type ModelEngine<'m, X = Meta> = Engine<ModelRunner<'m, PagedCache>, SwapSpace, Scheduler, X>;
 
 pub fn engine<'m>(model: &'m Model, pool: &'m Pool, setting: Setting) -> ModelEngine<'m> {
     engine_with(model, pool, setting, Box::new(Fcfs))
 }
 
-pub fn engine_with<'m>(model: &'m Model, pool: &'m Pool, setting: Setting, policy: Box<dyn Policy>) -> ModelEngine<'m> {
-    let limits = EngineLimits::of_model(&model.config, setting.max_running);
+pub fn engine_with<'m, X: AsRef<Meta> + AsMut<Meta> + Shares>(
+    model: &'m Model,
+    pool: &'m Pool,
+    setting: Setting,
+    policy: Box<dyn Policy>,
+) -> ModelEngine<'m, X> {
     let limits = StepLimits {
         max_chunk_tokens: setting.chunk,
         preemption: setting.preemption,
-        ..StepLimits::with_budget(limits, setting.budget)
+        ..StepLimits::with_budget(setting.budget)
     };
-    let pages = Pages::new(setting.num_blocks, setting.block_size, setting.max_seq_len);
-    let pages = pages.promising(Promise::Known);
-    let pages = match setting.prefix_cache {
-        true => pages,
-        false => pages.without_prefix_cache(),
+    let blocks = BlockManager::new(setting.num_blocks, setting.block_size, setting.max_seq_len);
+    let blocks = blocks.reserving(Reserve::Known);
+    let blocks = match setting.prefix_cache {
+        true => blocks,
+        false => blocks.without_prefix_cache(),
     };
-    let cache = PagedCache::new(&model.config.llama, pages);
-    let runner = ModelRunner::new(model, pool, setting.budget, setting.max_seq_len);
-    Engine::new(runner, SwapSpace::new(cache, setting.host_tokens), limits, policy)
+    let memory = SwapSpace::new(blocks, setting.host_blocks);
+    let cache = PagedCache::new(&model.config.llama, memory.num_blocks(), setting.block_size);
+    let rows = setting.budget.min(64);
+    let runner = ModelRunner::new(model, pool, cache, rows, setting.max_seq_len);
+    let engine_limits = EngineLimits::of_model(&model.config, setting.max_running);
+    Engine::with(runner, memory, Scheduler::new(limits, policy), engine_limits)
 }
 
-/// Nothing is held by anybody.
+/// A request with a time of arrival, and a step with its time, in one call each.
+pub trait At {
+    fn submit_at(&mut self, now: Duration, meta: Meta, prompt: &[TokenId], new: usize) -> Result<SeqId, Refusal>;
+    fn step_at(&mut self, now: Duration, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError>;
+}
+
+impl<R: Runner> At for Engine<R, SwapSpace, Scheduler, Meta> {
+    fn submit_at(&mut self, now: Duration, meta: Meta, prompt: &[TokenId], new: usize) -> Result<SeqId, Refusal> {
+        self.submit_with(prompt, new, Meta { arrival: now, ..meta })
+    }
+
+    fn step_at(&mut self, now: Duration, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
+        self.scheduler.now = now;
+        scheduling::trace::step(self, on_event)
+    }
+}
+
+/// A request's data for the scheduler and for lesson 09's sampler.
+pub struct Sampled {
+    pub meta: Meta,
+    pub params: CheckedParams,
+}
+
+impl AsRef<Meta> for Sampled {
+    fn as_ref(&self) -> &Meta {
+        &self.meta
+    }
+}
+
+impl AsMut<Meta> for Sampled {
+    fn as_mut(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+}
+
+impl AsRef<CheckedParams> for Sampled {
+    fn as_ref(&self) -> &CheckedParams {
+        &self.params
+    }
+}
+
+impl Shares for Sampled {
+    fn sharing(&self) -> Sharing {
+        self.meta.sharing()
+    }
+}
+
+/// No block is held, on the device or in the host pool.
 #[track_caller]
-pub fn assert_empty(engine: &ModelEngine<'_>) {
+pub fn assert_empty<X>(engine: &ModelEngine<'_, X>) {
     assert_eq!(engine.memory.num_stored(), 0, "sequences in the host pool");
-    let pages = engine.memory.device().pages();
-    assert_eq!(pages.num_held(), 0, "blocks held");
-    assert_eq!(pages.num_unpromised(), pages.allocator().num_blocks(), "promises left");
+    assert_eq!(engine.memory.device.num_held(), 0, "blocks held");
 }
 
 /// The answer drawn with these parameters: lesson 06's pass, lesson 09's sampler, nobody else there.
@@ -127,8 +180,8 @@ pub fn sampled(
     output
 }
 
-/// A choice that notes for each request what it was shown of it: tokens of prompt and of output.
-pub fn watched(inner: Choice, seen: std::sync::mpsc::Sender<(SeqId, usize, usize)>) -> Choice {
+/// A choice that notes of each request how many tokens of prompt and of output it was shown.
+pub fn watched<X: 'static>(inner: Choice<X>, seen: std::sync::mpsc::Sender<(SeqId, usize, usize)>) -> Choice<X> {
     let mut inner = inner;
     Box::new(move |request, logits| {
         let _ = seen.send((request.id, request.prompt.len(), request.output.len()));
@@ -140,6 +193,7 @@ pub fn meta(tenant: u32, class: u8) -> Meta {
     Meta {
         tenant: TenantId(tenant),
         class: Class(class),
+        ..Meta::default()
     }
 }
 

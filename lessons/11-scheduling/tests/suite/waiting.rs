@@ -1,11 +1,9 @@
 //! Policies as orders, and how long anybody waits under each of them. All on the virtual clock.
 
-mod common;
-
-use common::{job, meta, ms};
+use crate::common::{job, meta, ms};
 use continuous_batching::SeqId;
 use proptest::prelude::*;
-use scheduling::entry::Candidate;
+use scheduling::meta::Candidate;
 use scheduling::fairness::jain;
 use scheduling::policy::{
     FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt, first,
@@ -38,7 +36,7 @@ fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
     prop::collection::vec((numbers, 0..3usize), 1..9).prop_map(|drawn| {
         let candidate = |(id, ((at, tenant, class, prompt, missing, served), running))| Candidate {
             id: SeqId(id),
-            arrived: ms(at),
+            arrival: ms(at),
             tenant: TenantId(tenant),
             class: Class(class),
             prompt_tokens: prompt,

@@ -1,29 +1,27 @@
 //! Who is computed when, as pictures, and what the figure reads.
 
-mod common;
-
-use common::{meta, ms};
+use crate::common::{At, meta, ms};
 use continuous_batching::{Delivery, Event};
 use scheduling::policy::{Fcfs, Policy, Priority};
 use scheduling::simulate::{Setup, engine};
 use scheduling::trace::{StepTrace, picture};
-use scheduling::{Preemption, StepLimits};
+use scheduling::Preemption;
 use training::TokenId;
 
 /// Requests of (class, prompt, new tokens), all there at the start.
 fn traced(setup: &Setup, policy: Box<dyn Policy>, requests: &[(u8, usize, usize)]) -> Vec<StepTrace> {
     let mut engine = engine(setup, policy);
-    engine.start_trace();
+    engine.scheduler.start_trace();
     for (class, prompt, new) in requests {
         let prompt = vec![TokenId(0); *prompt];
-        engine.submit(ms(0), meta(0, *class), &prompt, *new).unwrap();
+        engine.submit_at(ms(0), meta(0, *class), &prompt, *new).unwrap();
     }
     let mut now = 0;
     while !engine.is_idle() {
-        engine.step(ms(now), &mut |_: Event<'_>| Delivery::Taken).unwrap();
+        engine.step_at(ms(now), &mut |_: Event<'_>| Delivery::Taken).unwrap();
         now += 10;
     }
-    engine.trace().to_vec()
+    engine.scheduler.trace().to_vec()
 }
 
 /// Budget 8, chunks of 6: a stream, a long prompt in parts, a short one beside it.
@@ -39,7 +37,7 @@ fn streams_first_then_prompts_in_chunks() {
 #[test]
 fn the_youngest_of_the_lowest_class_gives_way() {
     let mut setup = Setup::new(4, 16).with_budget(12, 12);
-    (setup.block_size, setup.num_blocks, setup.host_tokens) = (4, 4, 64);
+    (setup.block_size, setup.num_blocks, setup.host_blocks) = (4, 4, 16);
     let requests = [(2, 3, 9), (0, 3, 5), (1, 3, 5), (0, 3, 5)];
     let forgotten = traced(&setup, Box::new(Priority), &requests);
     insta::assert_snapshot!("by_recompute", picture(&forgotten, 4));
@@ -59,8 +57,9 @@ fn a_trace_is_written_and_read_as_json() {
 }
 
 #[test]
-#[should_panic(expected = "expected a budget of at least one row for each of 4 running requests, found 3")]
-fn a_budget_below_one_row_each_is_our_own_slip() {
-    let setup = Setup::new(4, 64);
-    StepLimits::with_budget(setup.limits.engine, 3);
+#[should_panic(expected = "a budget of 3 rows for 4 running requests: each needs a row in every step")]
+fn a_budget_below_one_row_for_each_request_is_a_bug() {
+    let mut setup = Setup::new(4, 64);
+    setup.limits.max_step_tokens = 3;
+    traced(&setup, Box::new(Fcfs), &[(0, 2, 2)]);
 }

@@ -1,73 +1,23 @@
 //! What the lesson claims, as counts.
 
-mod common;
-
-use common::{job, ms, stories, text};
+use crate::common::{self, At, job, ms, stories, text};
 use continuous_batching::runner::NoModel;
-use continuous_batching::{Admission, Delivery, EngineLimits, Memory, Request, SeqId};
+use continuous_batching::{Admission, Delivery, Engine, EngineLimits, Memory, Request, SeqId};
 use generation::State;
 use lab::ledger;
 use layout::pool::Pool;
-use paged_cache::{PagedCache, Pages, Promise};
-use scheduling::entry::Candidate;
-use scheduling::memory::Device;
+use paged_cache::{BlockManager, PagedCache};
+use scheduling::meta::Candidate;
 use scheduling::policy::{Fcfs, Policy};
 use scheduling::simulate::{Setup, simulate};
 use scheduling::step_cost::StepCost;
-use scheduling::{Engine, Meta, StepLimits, SwapSpace, TenantId};
-use std::cell::Cell;
+use scheduling::swap_space::Reclaim;
+use scheduling::{Meta, Scheduler, StepLimits};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use training::TokenId;
-
-/// Lesson 10's numbers, which count how often they are asked for room.
-struct Asked {
-    pages: Pages,
-    reserves: Cell<u64>,
-}
-
-impl Memory for Asked {
-    fn max_seq_len(&self) -> usize {
-        self.pages.max_seq_len()
-    }
-    fn admit(&mut self, request: &mut Request) -> Admission {
-        self.pages.admit(request)
-    }
-    fn release(&mut self, id: SeqId) -> bool {
-        self.pages.release(id)
-    }
-    fn holds(&self, id: SeqId) -> bool {
-        self.pages.holds(id)
-    }
-    fn num_holders(&self) -> usize {
-        self.pages.num_holders()
-    }
-    fn check_invariants(&self) {
-        self.pages.check_invariants();
-    }
-}
-
-impl Device for Asked {
-    fn reserve(&mut self, id: SeqId, num_tokens: usize) -> bool {
-        self.reserves.set(self.reserves.get() + 1);
-        self.pages.reserve(id, num_tokens)
-    }
-    fn take_back(&mut self, id: SeqId) -> bool {
-        self.pages.take_back(id)
-    }
-    fn share_among(&mut self, id: SeqId, tenant: TenantId) {
-        self.pages.share_among(id, tenant);
-    }
-    fn len(&self, id: SeqId) -> usize {
-        Device::len(&self.pages, id)
-    }
-    fn read_out(&self, _id: SeqId, _out: &mut Vec<f32>) {}
-    fn write_in(&mut self, id: SeqId, tokens: &[TokenId], from: &[f32]) {
-        self.pages.write_in(id, tokens, from);
-    }
-}
 
 /// First come, first served, which counts its comparisons.
 struct Compared(Arc<AtomicU64>);
@@ -82,7 +32,53 @@ impl Policy for Compared {
     }
 }
 
-/// What a step decides costs: memory is asked once for each request that runs, and the policy compares only when a place is free, then once for each one that waits.
+/// Memory that always has room, and counts how often it is asked.
+#[derive(Default)]
+struct Asked {
+    holders: Vec<SeqId>,
+    grows: u64,
+}
+
+impl<X> Memory<X> for Asked {
+    fn max_seq_len(&self) -> usize {
+        64
+    }
+    fn admit(&mut self, request: &mut Request<X>) -> Admission {
+        self.holders.push(request.id);
+        Admission::Admitted
+    }
+    fn grow(&mut self, _id: SeqId, _num_tokens: usize) -> bool {
+        self.grows += 1;
+        true
+    }
+    fn free(&mut self, id: SeqId) -> bool {
+        let place = self.holders.iter().position(|holder| *holder == id);
+        place.map(|place| self.holders.swap_remove(place)).is_some()
+    }
+    fn holds(&self, id: SeqId) -> bool {
+        self.holders.contains(&id)
+    }
+    fn num_holders(&self) -> usize {
+        self.holders.len()
+    }
+    fn write_table(&self, _id: SeqId, _table: &mut Vec<u32>) {}
+    fn check_invariants(&self) {}
+}
+
+impl Reclaim for Asked {
+    fn swap_out(&mut self, _id: SeqId) -> usize {
+        0
+    }
+    fn drop_blocks(&mut self, _id: SeqId) -> bool {
+        false
+    }
+    fn stored_tokens(&self, _id: SeqId) -> usize {
+        0
+    }
+}
+
+/// The cost of a decision: memory is asked once for each running request, and the policy compares only when a place is free, then once for each waiting
+/// request.
 #[test]
 fn a_step_with_256_running_requests_asks_memory_256_times() {
     const RUNNING: usize = 256;
@@ -93,32 +89,22 @@ fn a_step_with_256_running_requests_asks_memory_256_times() {
         vocab_size: 1,
         end_of_text: Vec::new(),
     };
-    let memory = Asked {
-        pages: Pages::new(RUNNING * 4, 16, 64).promising(Promise::Known),
-        reserves: Cell::new(0),
-    };
     let comparisons = Arc::new(AtomicU64::new(0));
-    let mut engine = Engine::new(
-        NoModel::new(1),
-        SwapSpace::new(memory, 0),
-        StepLimits::with_budget(limits, 4096),
-        Box::new(Compared(comparisons.clone())),
-    );
+    let policy = Box::new(Compared(comparisons.clone()));
+    let scheduler = Scheduler::new(StepLimits::with_budget(4096), policy);
+    let mut engine: Engine<_, _, _, Meta> = Engine::with(NoModel::new(1), Asked::default(), scheduler, limits);
     for i in 0..RUNNING + 100 {
         let new = if i == 7 { 3 } else { 20 };
-        engine.submit(ms(0), Meta::default(), &[TokenId(0); 3], new).unwrap();
+        engine.submit(&[TokenId(0); 3], new).unwrap();
     }
     let mut step = || {
-        let reserves = engine.memory.device().reserves.get();
+        let grows = engine.memory.grows;
         comparisons.store(0, Relaxed);
-        engine.step(ms(0), &mut |_| Delivery::Taken).unwrap();
-        let asked = engine.memory.device().reserves.get() - reserves;
-        (asked, comparisons.load(Relaxed))
+        engine.step(&mut |_| Delivery::Taken).unwrap();
+        (engine.memory.grows - grows, comparisons.load(Relaxed))
     };
-    // 256 join: each is found among those that are left.
-    let (asked, compared) = step();
-    assert_eq!(asked, 0, "whoever joins is promised room by admission");
-    assert_eq!(compared, (100..RUNNING as u64 + 100).sum::<u64>());
+    // 256 join: each is found among those that are left, and admission takes the memory for its rows.
+    assert_eq!(step(), (0, (100..RUNNING as u64 + 100).sum()));
     assert_eq!(step(), (256, 0));
     assert_eq!(step(), (256, 0));
     // Request 7 has left, and one of 100 takes its place.
@@ -143,7 +129,7 @@ fn chunks_change_no_row_and_no_bit() {
                 ..Default::default()
             },
         );
-        engine.submit(ms(0), Meta::default(), &prompt, 5).unwrap();
+        engine.submit_at(ms(0), Meta::default(), &prompt, 5).unwrap();
         let mut tokens = Vec::new();
         let (_, counted) = ledger::measure(|| {
             while !engine.is_idle() {
@@ -153,7 +139,7 @@ fn chunks_change_no_row_and_no_bit() {
                     }
                     Delivery::Taken
                 };
-                engine.step(ms(0), taken).unwrap();
+                engine.step_at(ms(0), taken).unwrap();
             }
         });
         (tokens, counted)
@@ -197,7 +183,7 @@ fn recompute_costs_rows_and_swap_costs_copies() {
     let run = |preemption| {
         let mut setup = Setup::new(8, 256).with_budget(256, 256);
         setup.num_blocks = 30;
-        setup.host_tokens = 10_000;
+        setup.host_blocks = 1_000;
         setup.limits.preemption = preemption;
         simulate(&setup, Box::new(Fcfs), &jobs).unwrap()
     };
@@ -219,20 +205,23 @@ fn recompute_costs_rows_and_swap_costs_copies() {
 fn the_stated_cost_counts_the_pairs_of_the_pass() {
     let (model, pool) = (stories(), Pool::new(1));
     let llama = &model.config.llama;
-    let pages = Pages::new(16, 4, 64);
-    let mut cache = PagedCache::new(llama, pages);
+    let mut blocks = BlockManager::new(16, 4, 64);
+    let mut cache = PagedCache::new(llama, 16, 4);
     let prompt = text(9, 1, 2048);
     let mut request = Request::new(SeqId(0), &prompt, 4, 64);
-    assert_eq!(cache.admit(&mut request), Admission::Admitted);
-    let batch = |tokens: &[TokenId], first: usize| continuous_batching::Batch {
-        tokens: tokens.to_vec(),
-        positions: (first..first + tokens.len()).collect(),
-        sequences: vec![continuous_batching::BatchSequence {
+    assert_eq!(blocks.admit(&mut request), Admission::Admitted);
+    let mut batch = |tokens: &[TokenId], first: usize| {
+        let mut batch = continuous_batching::Batch::default();
+        batch.tokens.extend_from_slice(tokens);
+        batch.positions.extend(first..first + tokens.len());
+        batch.sequences.push(continuous_batching::BatchSequence {
             id: SeqId(0),
             first_row: 0,
             num_rows: tokens.len(),
             wants_logits: false,
-        }],
+        });
+        Memory::<()>::complete(&mut blocks, &mut batch);
+        batch
     };
     let mut state = State::new(&model.config, 0);
     let mut work = |batch: &continuous_batching::Batch| {
