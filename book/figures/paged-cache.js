@@ -1,14 +1,14 @@
-// The block map: what every block holds, who names it, and in which order the free ones lie, after each thing that the cache did.
+// The block map: what every block holds, which tables name it, and in which order the free ones lie, after each thing that happened to the blocks.
 //
 // Nothing is computed here. The states were recorded while lesson 08's engine ran over the blocks; the page checks that they fit together.
 window.figures.register("paged-cache", (root, trace, ui) => {
     const NAMES = "ABCDEFGH";
-    const KINDS = ["join", "wait", "hit", "share", "allocate", "write", "publish", "copy on write", "evict", "free", "cancel"];
+    const KINDS = ["join", "wait", "hit", "share", "allocate", "copy", "write", "publish", "evict", "free", "cancel"];
     const STATES = { absent: "not here yet", waiting: "waits", running: "", done: "is done", cancelled: "was cancelled" };
 
     // --- a frame as the page reads it
 
-    /** Who names a block, as [request, place in its table]. */
+    /** The tables that name a block, as [request, place in its table]. */
     const holders = (frame, block) => frame.tables.flatMap(([, blocks], request) => {
         const place = blocks.indexOf(block);
         return place < 0 ? [] : [[request, place]];
@@ -21,6 +21,64 @@ window.figures.register("paged-cache", (root, trace, ui) => {
             });
         }
     }
+
+    // --- what a frame says: the trace holds states, the sentences are made from what changed
+
+    const listed = (blocks) => `block${blocks.length === 1 ? "" : "s"} ${blocks.length > 1 ? `${blocks.slice(0, -1).join(", ")} and ${blocks.at(-1)}` : blocks[0]}`;
+    const counted = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+    function tell(frame, before, scenario) {
+        const who = NAMES[frame.request];
+        const [, table, len, reserved] = frame.tables[frame.request];
+        const [, oldTable, oldLen] = before ? before.tables[frame.request] : [null, [], 0];
+        const said = [];
+        const kinds = [];
+        const marked = new Set();
+        const taken = table.filter((block) => !oldTable.includes(block));
+        const shared = taken.filter((block) => holders(frame, block).length > 1 || !before.free.includes(block) || frame.blocks[block][1] > 0 && frame.blocks[block][0]);
+        const fresh = taken.filter((block) => !shared.includes(block));
+        const lost = before ? fresh.filter((block) => before.blocks[block][0] && !frame.blocks[block][0]) : [];
+        const note = (kind, sentence, blocks = []) => { kinds.push(kind); said.push(sentence); blocks.forEach((block) => marked.add(block)); };
+        if (frame.event === "start") {
+            said.push(`${frame.blocks.length} blocks, with room for ${trace.block_size} tokens each. All are on the free list; block ${frame.free[0]} is handed out next.`);
+        } else if (frame.event === "wait") {
+            note("wait", `${who} waits: memory has no room for it now. ${counted(frame.available, "free block")} ${frame.available === 1 ? "is" : "are"} not reserved.`);
+        } else if (frame.event === "join") {
+            note("join", `${who} joins; ${counted(reserved, "block")} ${reserved === 1 ? "is" : "are"} enough for its prompt and all tokens that it may get.`);
+            if (shared.length > 0) note("share", `It shares ${listed(shared)}: ${counted(len, "token")} need no computing.`, shared);
+            if (shared.length > 0 && frame.copies.length === 0) kinds.push("hit");
+            if (fresh.length > 0) note("allocate", `It takes ${listed(fresh)} from the front of the free list.`, fresh);
+            const copy = frame.copies.find(([, to]) => fresh.includes(to));
+            if (copy) note("copy", `It will write into the block that holds the end of the prompt, so block ${copy[0]} is copied to block ${copy[1]} first.`, copy);
+        } else if (frame.event === "grow") {
+            note("allocate", `The text of ${who} reaches the next block: it takes ${listed(fresh)}.`, fresh);
+        } else if (frame.event === "write") {
+            const touched = [...new Set(Array.from({ length: len - oldLen }, (_, i) => table[Math.floor((oldLen + i) / trace.block_size)]))];
+            const word = trace.words[frame.blocks[touched[0]][2][oldLen % trace.block_size]];
+            note("write", len - oldLen === 1
+                ? `${who} writes “${word}” at position ${oldLen}: block ${touched[0]}, place ${oldLen % trace.block_size}.`
+                : `${who} writes ${len - oldLen} tokens into ${listed(touched)}.`, touched);
+            for (const block of touched) {
+                const [name, kept] = frame.blocks[block];
+                if (name && !before.blocks[block][0]) note("publish", `Block ${block} is full: it is published as ${name}.`);
+                else if (!name && kept === trace.block_size && scenario.frames.some((other) => other.blocks.some(([known]) => known))) {
+                    said.push(`Block ${block} is full too, but its content is published already, and that block keeps the name.`);
+                }
+            }
+        } else {
+            const isCancel = frame.event === "cancel";
+            const freed = oldTable.filter((block) => frame.free.includes(block));
+            const kept = oldTable.filter((block) => !frame.free.includes(block));
+            if (isCancel) kinds.push("cancel");
+            if (oldTable.length === 0) said.push(`${who} is cancelled. It holds no block, so none comes back.`);
+            else note("free", `${who} ${isCancel ? "is cancelled in the middle of its text" : "is done"}.`, oldTable);
+            if (freed.length > 0) said.push(`At the end of the free list: ${listed([...freed].reverse())}${freed.length > 1 ? ", the last one of the text first" : ""}.`);
+            if (kept.length > 0) said.push(`Other requests still hold ${listed(kept)}.`);
+        }
+        for (const block of lost) note("evict", `Block ${block} was still known as ${before.blocks[block][0]}; that name is forgotten.`);
+        return { ...frame, text: said.join(" "), kinds, marked: [...marked] };
+    }
+    for (const each of trace.scenarios) each.frames = each.frames.map((frame, i) => tell(frame, each.frames[i - 1], each));
 
     let scenario = trace.scenarios[0];
 
@@ -42,7 +100,7 @@ window.figures.register("paged-cache", (root, trace, ui) => {
     const text = (x, y, words, more) => ui.svg("text", { x, y, ...more, style: `font-size:13px;${more && more.style || ""}` }, words);
     const SOFT = "fill:var(--d-soft);";
 
-    /** One block: its number and count, its places, who names it, the name of its content. */
+    /** One block: its number and count, its places, the tables that name it, the name of its content. */
     function card(frame, id) {
         const [name, kept, tokens] = frame.blocks[id];
         const held = holders(frame, id);
@@ -101,7 +159,7 @@ window.figures.register("paged-cache", (root, trace, ui) => {
 
     // --- the requests and their tables
 
-    /** A table entry: a block's number, or a promise of one. */
+    /** A table entry: a block's number, or a block that is reserved. */
     function entry(content, isTaken) {
         return ui.el("span", {
             style: {
@@ -112,7 +170,7 @@ window.figures.register("paged-cache", (root, trace, ui) => {
     }
 
     function request(frame, i) {
-        const [state, blocks, len, promised] = frame.tables[i];
+        const [state, blocks, len, reserved] = frame.tables[i];
         const isPresent = state === "running";
         const kept = `${len} ${len === 1 ? "position" : "positions"} kept`;
         const first = trace.block_size - (len % trace.block_size || trace.block_size);
@@ -121,7 +179,7 @@ window.figures.register("paged-cache", (root, trace, ui) => {
         return ui.el("div", { style: { padding: "5px 0", borderTop: "1px solid var(--d-line)" } },
             ui.el("div", { style: { display: "flex", gap: "8px", alignItems: "baseline", minHeight: "1.9em" } },
                 ui.el("strong", { style: { width: "1.1em" } }, NAMES[i]),
-                isPresent ? ui.el("span", {}, blocks.map((block) => entry(block, true)), Array.from({ length: Math.max(0, promised - blocks.length) }, () => entry("·", false)))
+                isPresent ? ui.el("span", {}, blocks.map((block) => entry(block, true)), Array.from({ length: Math.max(0, reserved - blocks.length) }, () => entry("·", false)))
                     : ui.el("span", { style: { color: "var(--d-soft)" } }, STATES[state])),
             ui.el("div", { style: { fontSize: "0.85em", color: "var(--d-soft)", paddingLeft: "calc(1.1em + 8px)", overflowWrap: "anywhere" } },
                 isPresent ? `${kept}${wasted}` : `“${scenario.prompts[i]}”`));
@@ -136,7 +194,7 @@ window.figures.register("paged-cache", (root, trace, ui) => {
             ui.el("div", { style: { fontWeight: "600", paddingBottom: "4px" } }, "Tables"),
             frame.tables.map((_, i) => request(frame, i)),
             ui.el("div", { style: { borderTop: "1px solid var(--d-line)", paddingTop: "6px", fontSize: "0.9em" } },
-                `${held.length} ${held.length === 1 ? "block" : "blocks"} held${use}. ${frame.free.length} free, ${frame.unpromised} of them promised to nobody.`));
+                `${held.length} ${held.length === 1 ? "block" : "blocks"} held${use}. ${frame.free.length} free, ${frame.available} of them not reserved.`));
     }
 
     /** What this scenario knows how to do; what it does now stands out. */

@@ -1,7 +1,7 @@
-// The budget packer: which rows of whom are in each step, who waits, who is sent back, and what that does to the gaps between tokens.
+// The budget packer: the rows of each request in each step, which requests wait or are preempted, and what that does to the gaps between tokens.
 //
 // Every choice was recorded from the engine of lesson 11. A step is written as `23A1B1c8-D`: it takes 23 units; A and B get a row and a token each;
-// C gets eight rows and no token yet; D is sent back (`~D`: to the host pool). What a request keeps follows from that; the recorder compared it with the blocks.
+// C gets eight rows and no token yet; D is preempted (`~D`: to the host pool). What a request keeps follows from that.
 window.figures.register("scheduling", (root, trace, ui) => {
     const NAMES = "ABCDEFGH";
     const requests = trace.requests;
@@ -18,10 +18,10 @@ window.figures.register("scheduling", (root, trace, ui) => {
         return { units: Number(units), rows, back };
     };
 
-    /** The steps of a run with all that is drawn of them; the same rules as in the recorder. */
+    /** The steps of a run with all that is drawn of them. */
     function play(text) {
         let now = 0;
-        const states = requests.map(() => ({ isIn: false, kept: 0, stored: 0, produced: 0, most: 0 }));
+        const states = requests.map(() => ({ isIn: false, kept: 0, stored: 0, produced: 0, most: 0, taken: 0 }));
         const isOver = (who) => states[who].produced === requests[who].new;
         return text.split(" ").map(read).map((step) => {
             const is = { began: now, units: step.units, rows: [], back: [], joined: [], returned: [], ended: [], sitsOut: [], waits: [], stored: [] };
@@ -37,6 +37,8 @@ window.figures.register("scheduling", (root, trace, ui) => {
                     state.kept = state.stored;
                     state.stored = 0;
                 } else if (!state.isIn) is.joined.push(who);
+                // Admission takes the blocks of all known tokens.
+                if (!state.isIn) state.taken = requests[who].prompt + state.produced;
                 state.isIn = true;
                 const missing = requests[who].prompt + state.produced - state.kept;
                 is.rows.push({ who, rows, missing, hasToken, isAgain: state.kept < state.most });
@@ -45,7 +47,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
                 if (hasToken) state.produced += 1;
                 if (isOver(who)) is.ended.push(who);
             }
-            is.held = states.map((state) => (state.isIn ? Math.ceil(state.kept / trace.block_size) : 0));
+            is.held = states.map((state) => (state.isIn ? Math.ceil(Math.max(state.kept, state.taken) / trace.block_size) : 0));
             for (const who of is.ended) Object.assign(states[who], { isIn: false, kept: 0 });
             states.forEach((state, who) => {
                 if (state.isIn && !step.rows.some((row) => row.who === who)) is.sitsOut.push(who);
@@ -64,7 +66,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
     const verb = (who, one, many) => (who.length === 0 ? "" : ` ${list(who)} ${who.length === 1 ? one : many}.`);
     const told = (step, i) => `Step ${i + 1}, ${step.units} units: `
         + `${step.rows.map(({ who, rows, missing }) => (missing === 1 ? `${NAMES[who]} 1` : `${NAMES[who]} ${rows} of ${missing}`)).join(", ")}.`
-        + step.back.map(({ who, isSwapped, tokens }) => ` ${NAMES[who]} is sent back and ${isSwapped ? "copies" : "forgets"} ${tokens}.`).join("")
+        + step.back.map(({ who, isSwapped, tokens }) => ` ${NAMES[who]} is preempted and ${isSwapped ? "copies" : "forgets"} ${tokens}.`).join("")
         + verb(step.joined, "joins", "join")
         + verb(step.returned, "comes back from the pool", "come back from the pool")
         + verb(step.ended, "has all its tokens", "have all their tokens")
@@ -242,7 +244,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
         });
         ui.fill(table,
             ui.el("thead", {}, ui.el("tr", { style: { border: "none" } }, head("", "left"), head("class, tenant", "left"), head("first token", "right"),
-                head("longest gap", "right"), head("done after", "right"), head("sent back", "right"))),
+                head("longest gap", "right"), head("done after", "right"), head("preempted", "right"))),
             ui.el("tbody", {}, body));
     }
     function fillTable() {
@@ -265,7 +267,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
     function drawGaps(index) {
         if (followed === null) {
             ui.fill(gaps, "A number is the rows that a request gets in a step; a dot under its end is a token. Dark: a prompt. Pale: a stream. ",
-                "Dotted: waits. Cross: sent back; what is computed once more, or lies in the host pool, has the other colour. Press a letter to see the gaps between its tokens.");
+                "Dotted: waits. Cross: preempted; what is computed once more, or lies in the host pool, has the other colour. Press a letter to see the gaps between its tokens.");
             return;
         }
         const now = steps[index].began + steps[index].units;
@@ -294,7 +296,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
         steps: steps.length,
         render(i) { draw(i); return told(steps[i], i); },
     });
-    const labels = { budgets: "budget of a step", chunks: "chunk", policies: "who joins", memories: "memory", preemptions: "sent back by" };
+    const labels = { budgets: "budget of a step", chunks: "chunk", policies: "order of joining", memories: "memory", preemptions: "preempted by" };
     for (const kind of kinds) {
         ui.select({
             label: labels[kind],

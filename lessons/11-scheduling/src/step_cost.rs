@@ -84,11 +84,9 @@ mod tests {
             per_copied: ns(7),
         };
         // A prompt of three and a text that decodes at position 9: 1 + 2 + 3 + 10 pairs.
-        let batch = Batch {
-            tokens: vec![TokenId(0); 4],
-            positions: vec![0, 1, 2, 9],
-            ..Batch::default()
-        };
+let mut batch = Batch::default();
+        batch.tokens = vec![TokenId(0); 4];
+        batch.positions = vec![0, 1, 2, 9];
         assert_eq!(cost.of(&batch), ns(1000 + 400 + 16));
         assert_eq!(cost.of(&Batch::default()), ns(0));
         assert_eq!(cost.of_copies(3), ns(21));

@@ -1,6 +1,6 @@
 //! The book's interactive figure shows what the blocks of this lesson do.
 
-#[path = "../examples/trace_paged_cache/main.rs"]
+#[path = "../../examples/trace_paged_cache.rs"]
 mod trace_paged_cache;
 
 use trace_paged_cache::{Trace, record};

@@ -1,6 +1,6 @@
 //! The book's interactive figure shows what this engine does.
 
-#[path = "../examples/trace_scheduling.rs"]
+#[path = "../../examples/trace_scheduling.rs"]
 mod trace_scheduling;
 
 use trace_scheduling::{Trace, record};
