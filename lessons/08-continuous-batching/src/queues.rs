@@ -58,14 +58,9 @@ impl<X> Queues<X> {
             free(&request);
             self.ended.push(request);
         };
-        if self.waiting.iter().any(Request::is_finished) {
-            let waiting = std::mem::take(&mut self.waiting);
-            for request in waiting {
-                match request.is_finished() {
-                    true => end(request),
-                    false => self.waiting.push_back(request),
-                }
-            }
+        // One by one and in place: a step allocates nothing.
+        while let Some(place) = self.waiting.iter().position(Request::is_finished) {
+            self.waiting.remove(place).into_iter().for_each(&mut end);
         }
         self.running
             .extract_if(.., |request| request.is_finished())

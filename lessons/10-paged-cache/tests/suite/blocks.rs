@@ -213,12 +213,11 @@ fn the_tail_of_a_chain_goes_first_and_the_oldest_text_before_others() {
     subject.run(2, &ids(90..95), 1);
     assert_eq!(subject.blocks.stats().evictions, 2);
     subject.free(2);
-    let mut found = |id: u64, text: &[TokenId]| {
+    // On a copy: admission takes blocks.
+    let found = |id: u64, text: &[TokenId]| {
         let mut longer = text.to_vec();
         longer.push(TokenId(7));
-        let found = subject.admit(id, &longer, 0);
-        subject.free(id);
-        found
+        Subject::of(subject.blocks.clone()).admit(id, &longer, 0)
     };
     assert_eq!(found(3, &old), Some(8), "the two last blocks of the older text went");
     assert_eq!(found(4, &new), Some(16));
