@@ -1,4 +1,4 @@
-//! The text of one answer as it streams: whole characters, up to a stop.
+//! The text of one answer while it streams: whole characters, up to a stop.
 
 use crate::params::SamplingParams;
 use crate::stop::StopText;
@@ -6,8 +6,9 @@ use generation::text::TextStream;
 use loading::Tokenizer;
 use training::TokenId;
 
-/// Turns the tokens of one answer into the text that its reader sees. An engine knows the tokens that end every text; what ends this one alone, by
-/// token or by text, is known here, and whoever asks the engine for tokens stops asking when [`AnswerText::is_over`].
+/// Turns the tokens of one answer into the text that is shown. The engine ends an answer at the model's end tokens. The
+/// stop tokens and stop texts of a single request are found here, and the caller cancels the request when
+/// [`AnswerText::is_over`].
 pub struct AnswerText<'a> {
     stream: TextStream<'a>,
     stop: StopText,
@@ -16,7 +17,7 @@ pub struct AnswerText<'a> {
 }
 
 impl<'a> AnswerText<'a> {
-    /// The text that follows a prompt.
+    /// The empty text of an answer that continues a prompt.
     pub fn new(tokenizer: &'a Tokenizer, params: &SamplingParams) -> AnswerText<'a> {
         AnswerText {
             stream: TextStream::continuing(tokenizer),
@@ -27,7 +28,8 @@ impl<'a> AnswerText<'a> {
     }
 
     // ANCHOR: push
-    /// Takes the next token and returns the text that may be shown now; often empty. A token that ends the answer is no part of it.
+    /// Adds the next token and returns the text that may be shown now, often none. A token that ends the answer is not
+    /// part of it.
     pub fn push(&mut self, token: TokenId) -> String {
         if self.is_over || self.stop_ids.contains(&token) {
             self.is_over = true;
@@ -38,12 +40,12 @@ impl<'a> AnswerText<'a> {
         released.text
     }
 
-    /// Whether a token or a text has ended the answer. What follows changes nothing.
+    /// Whether a token or a text has ended the answer. Later tokens change nothing.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The end of the answer, whatever ended it: what was held back as the beginning of a stop has not become one.
+    /// The last text of the answer: the text that was held back and did not become a stop.
     pub fn finish(mut self) -> String {
         let rest = self.stream.finish();
         self.stop.push(rest).text + &self.stop.finish()

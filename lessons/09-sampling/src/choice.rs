@@ -1,65 +1,42 @@
-//! Sampling inside lesson 08's engine: each request with parameters of its own.
+//! The sampler in lesson 08's engine: each request carries its own parameters.
 
 use crate::params::CheckedParams;
 use crate::sampler::Sampler;
 use continuous_batching::engine::Choice;
-use continuous_batching::request::SeqId;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use continuous_batching::{Engine, EngineLimits, FirstCome, ModelRunner, SlotCache, Slots};
+use generation::Model;
+use layout::pool::Pool;
 
-/// The parameters of the requests that an engine runs. A request that has none is answered greedily.
-#[derive(Clone, Debug, Default)]
-pub struct ParamsOfRequests(Arc<Mutex<HashMap<SeqId, Arc<CheckedParams>>>>);
+// ANCHOR: choice
+/// A choice by the parameters that are attached to each request. One sampler serves all requests: no choice depends on
+/// an earlier one, and a draw depends on the request's seed and position alone. So a request gets the same answer in
+/// every batch.
+pub fn by_params<X: AsRef<CheckedParams>>() -> Choice<X> {
+    let mut sampler = Sampler::new();
+    Box::new(move |request, logits| {
+        let params = request.attached.as_ref();
+        let sampled = sampler.sample(params, &request.prompt, &request.output, logits)?;
+        Ok(sampled.token)
+    })
+}
+// ANCHOR_END: choice
 
-impl ParamsOfRequests {
-    /// Nobody's yet.
-    pub fn new() -> ParamsOfRequests {
-        ParamsOfRequests::default()
+/// Requests with further data attached give access to their parameters in the same way.
+impl AsRef<CheckedParams> for CheckedParams {
+    fn as_ref(&self) -> &CheckedParams {
+        self
     }
+}
 
-    /// Says how a request is to be answered. To be called between `submit` and the next step. Whoever serves for long calls
-    /// [`ParamsOfRequests::remove`] when the request has finished.
-    pub fn set(&self, id: SeqId, params: CheckedParams) {
-        self.locked().insert(id, Arc::new(params));
-    }
+/// Lesson 08's engine for requests that carry their parameters.
+pub type SamplingEngine<'m> = Engine<ModelRunner<'m>, Slots, FirstCome, CheckedParams>;
 
-    /// How a request is to be answered.
-    pub fn get(&self, id: SeqId) -> Option<Arc<CheckedParams>> {
-        self.locked().get(&id).cloned()
-    }
-
-    /// Forgets a request that has ended.
-    pub fn remove(&self, id: SeqId) {
-        self.locked().remove(&id);
-    }
-
-    /// Requests that have parameters.
-    pub fn len(&self) -> usize {
-        self.locked().len()
-    }
-
-    /// Whether none has.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    // ANCHOR: choice
-    /// What an engine chooses tokens with. One sampler serves all requests: it remembers nothing from one token to the next, and what it draws depends
-    /// on the request's seed and position alone, so a request gets the same answer whoever shares the batch.
-    pub fn choice(&self) -> Choice {
-        let (params, mut sampler) = (self.clone(), Sampler::new());
-        Box::new(move |request, logits| match params.get(request.id) {
-            Some(mine) => {
-                let sampled = sampler.sample(&mine, &request.prompt, &request.output, logits)?;
-                Ok(sampled.token)
-            }
-            None => generation::generate::greedy(logits),
-        })
-    }
-    // ANCHOR_END: choice
-
-    /// A map is whole whatever panicked beside it.
-    fn locked(&self) -> MutexGuard<'_, HashMap<SeqId, Arc<CheckedParams>>> {
-        self.0.lock().unwrap_or_else(|error| error.into_inner())
-    }
+/// An engine that chooses [`by_params`], with `num_slots` slots of `capacity` tokens, or of the model's context if that
+/// is less.
+pub fn engine<'m>(model: &'m Model, pool: &'m Pool, num_slots: usize, capacity: usize) -> SamplingEngine<'m> {
+    let capacity = capacity.clamp(1, model.config.llama.max_seq_len);
+    let cache = SlotCache::new(&model.config.llama, num_slots, capacity);
+    let runner = ModelRunner::new(model, pool, cache, num_slots, capacity);
+    let limits = EngineLimits::of_model(&model.config, num_slots);
+    Engine::with(runner, Slots::new(num_slots, capacity), FirstCome, limits).with_choice(by_params())
 }

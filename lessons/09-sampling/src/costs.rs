@@ -1,18 +1,14 @@
-//! One small task for each function that a reader can write: what it costs is counted, yours beside the reference's.
+//! One small task for each exercise function, so that its cost can be counted: the learner's beside the reference's.
 
 use crate::counted::{Counted, made_up_logits};
-use crate::nucleus::nucleus_len;
+use crate::exercises::{Seen, nucleus_len, penalize, softmax, top_k, uniform};
 use crate::params::SamplingParams;
-use crate::penalty::{Seen, penalize};
-use crate::random::uniform;
-use crate::select::top_k;
-use crate::softmax::softmax;
 use lab::cost::Task;
 
-/// Tokens of all tasks.
+/// Number of tokens of the vocabulary in the tasks.
 const VOCAB_SIZE: usize = 4096;
 
-/// The tasks. None of them need allocate once it has run.
+/// The tasks. After its first run a task needs no allocation.
 pub fn tasks() -> Vec<Task> {
     vec![shares(), largest(), border(), draws(), penalties()]
 }
@@ -52,10 +48,7 @@ fn draws() -> Task {
 }
 
 fn penalties() -> Task {
-    let params = SamplingParams {
-        repetition_penalty: 1.2,
-        ..SamplingParams::default()
-    };
+    let params = SamplingParams::default().with(|p| p.repetition_penalty = 1.2);
     let seen = Seen {
         in_prompt: true,
         in_output: 2,

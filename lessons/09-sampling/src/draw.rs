@@ -1,9 +1,10 @@
-//! From shares to one token: how many may be drawn, and which one a number stands for.
+//! The last two cuts, and the draw.
 
-use crate::nucleus::nucleus_len;
+use crate::exercises::nucleus_len;
 use crate::params::SamplingParams;
 
-/// How many of the likeliest top-p and min-p leave, one at least. Shape: `probabilities` `[candidates]`, falling; `mass` is that of all candidates.
+/// The number of likeliest candidates that top-p and min-p leave, at least one. Shape: `probabilities` `[candidates]`,
+/// falling; `mass` is the sum over all candidates, of which `probabilities` may hold only the first.
 ///
 /// # Panics
 /// Without candidates.
@@ -13,11 +14,11 @@ pub fn num_kept(probabilities: &[f32], mass: f64, params: &SamplingParams) -> us
         false => probabilities.len(),
     };
     let least = params.min_p * probabilities[0];
-    let likely = |probability: &&f32| **probability >= least;
-    probabilities[..nucleus].iter().take_while(likely).count()
+    probabilities[..nucleus].iter().take_while(|p| **p >= least).count()
 }
 
-/// The sum in sixteen lanes, lane `l` taking the numbers `l`, `l + 16`, … in ascending order.
+/// The sum in sixteen lanes: lane `l` adds the numbers `l`, `l + 16`, … in ascending order. It is fast and has one
+/// result on every machine.
 pub fn sum(numbers: &[f32]) -> f64 {
     let mut lanes = [0.0f64; 16];
     for chunk in numbers.chunks(16) {
@@ -29,15 +30,16 @@ pub fn sum(numbers: &[f32]) -> f64 {
 }
 
 // ANCHOR: draw
-/// Where share `point` of the mass of all probabilities is reached; never a place whose probability is zero. The sum of the first half of a
-/// million small numbers is not exactly half of the sum of all, so the last place that is possible takes what rounding leaves over.
-pub fn place_of(probabilities: &[f32], point: f64) -> usize {
+/// The index at which the running sum of the probabilities passes `point` of the total. The result never has a
+/// probability of zero. Rounding may leave the running sum below the target at the end; then the result is the last
+/// index with a probability above zero.
+pub fn index_at(probabilities: &[f32], point: f64) -> usize {
     let target = point * sum(probabilities);
     let (mut reached, mut last) = (0.0, 0);
-    for (place, probability) in probabilities.iter().enumerate() {
+    for (index, probability) in probabilities.iter().enumerate() {
         if *probability > 0.0 {
             reached += f64::from(*probability);
-            last = place;
+            last = index;
             if reached > target {
                 break;
             }

@@ -1,84 +1,62 @@
-//! What can be wrong with a wish for how tokens are chosen.
+//! Refusals of sampling parameters.
 
 use training::TokenId;
 
-/// A parameter that means nothing. Each message names the parameter, what was found and what is allowed, as a client would like to read it.
+/// A sampling parameter that is refused. The message names the parameter, what is allowed and what was found, so a
+/// server can return it to its client.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SamplingError {
-    /// Not a number, negative, infinite, or so small that dividing by it says nothing.
-    #[error("temperature: expected 0 (always the likeliest token) or a number from {least} to {most}, found {found}")]
-    Temperature {
-        /// What was asked for.
-        found: f32,
-        /// Smallest temperature that is drawn at.
-        least: f32,
-        /// Largest one.
-        most: f32,
-    },
-    /// A share of nothing, or of more than all.
-    #[error("top_p: expected a number above 0 and at most 1 (1 keeps all tokens), found {found}")]
-    TopP {
-        /// What was asked for.
-        found: f32,
-    },
-    /// A share of the likeliest token's probability.
-    #[error("min_p: expected a number from 0 (keeps all tokens) to 1, found {found}")]
-    MinP {
-        /// What was asked for.
-        found: f32,
-    },
-    /// A factor that is no factor.
-    #[error("repetition_penalty: expected a number from 0.01 to 100 (1 changes nothing), found {found}")]
-    RepetitionPenalty {
-        /// What was asked for.
-        found: f32,
-    },
-    /// A summand beyond what makes sense for logits.
-    #[error("{name}: expected a number from -2 to 2 (0 changes nothing), found {found}")]
-    Penalty {
-        /// `presence_penalty` or `frequency_penalty`.
+    /// A number outside of its range, or NaN.
+    #[error("{name}: expected {expected}, found {found}")]
+    OutOfRange {
+        /// Name of the parameter.
         name: &'static str,
-        /// What was asked for.
+        /// The allowed range, in words.
+        expected: &'static str,
+        /// The number in the request.
         found: f32,
     },
-    /// A bias that is not a number or too large.
-    #[error("logit_bias of token {}: expected a number from -100 to 100, or -inf to forbid the token, found {found}", .token.0)]
+    /// A logit bias outside of its range, or NaN.
+    #[error(
+        "logit_bias of token {}: expected a number from -100 to 100, or -inf to forbid the token, found {found}",
+        .token.0
+    )]
     Bias {
-        /// The token.
+        /// The token that the bias is for.
         token: TokenId,
-        /// What was asked for.
+        /// The bias in the request.
         found: f32,
     },
-    /// A bias or a stop for a token that does not exist.
+    /// A bias or a stop for a token that the model does not have.
     #[error("{name}: expected token ids below {vocab_size}, the model's vocabulary, found {}", .token.0)]
     UnknownToken {
         /// `logit_bias` or `stop_ids`.
         name: &'static str,
-        /// The token.
+        /// The unknown token.
         token: TokenId,
-        /// The model's vocabulary.
+        /// Number of tokens of the model's vocabulary.
         vocab_size: usize,
     },
-    /// More candidates than are worth sending.
+    /// More log probabilities per token than the limit.
     #[error("logprobs: expected at most {most}, found {found}")]
-    Logprobs {
-        /// What was asked for.
+    TooManyLogprobs {
+        /// The number in the request.
         found: usize,
-        /// Most that are given.
+        /// Largest number that is allowed.
         most: usize,
     },
-    /// Too many texts that end an answer.
+    /// More stop texts than the limit.
     #[error("stop: expected at most {most} texts, found {found}")]
     TooManyStops {
-        /// How many were given.
+        /// Number of texts in the request.
         found: usize,
-        /// Most that are looked for.
+        /// Largest number that is allowed.
         most: usize,
     },
-    /// A text of no characters stands everywhere.
+    /// An empty stop text, which every text contains.
     #[error("stop: expected texts of at least one character, found an empty one at index {index}")]
     EmptyStop {
-        /// Which one.
+        /// Index of the empty text in the request.
         index: usize,
     },
 }

@@ -1,20 +1,19 @@
-//! The same choice in the plainest way: sort the vocabulary, then cut. Slow; the oracle of the tests and the baseline of the race.
+//! The same choice in the simplest way: sort the vocabulary, then cut. It is the oracle of the tests and the baseline
+//! of the race.
 
-use crate::draw::{place_of, sum};
+use crate::draw::{index_at, sum};
+use crate::exercises::{Seen, penalize, softmax, uniform};
 use crate::params::CheckedParams;
-use crate::penalty::{Seen, penalize};
-use crate::random::uniform;
 use crate::sampler::add_bias;
-use crate::softmax::softmax;
 use generation::GenerateError;
 use generation::generate::greedy;
 use training::TokenId;
 
-/// The token that [`crate::sampler::Sampler::sample`] chooses. Allocates, sorts, looks at the whole text for each token of the vocabulary that it
-/// contains. `logits` is written on.
+/// Chooses the same token as [`crate::sampler::Sampler::sample`], and overwrites `logits` too. It allocates, sorts the
+/// vocabulary, and reads the whole text for each token of the vocabulary.
 ///
 /// # Errors
-/// As the fast way.
+/// Those of [`crate::sampler::Sampler::sample`].
 pub fn sample(
     params: &CheckedParams,
     prompt: &[TokenId],
@@ -45,23 +44,23 @@ pub fn sample(
     let point = uniform(params.seed, params.answer, (prompt.len() + output.len()) as u64);
     let candidates = candidates(params, logits);
     let probabilities: Vec<f32> = candidates.iter().map(|(_, p)| *p).collect();
-    Ok(TokenId(candidates[place_of(&probabilities, point)].0))
+    Ok(TokenId(candidates[index_at(&probabilities, point)].0))
 }
 
-/// Ids and probabilities that may be drawn, in the order of the draw.
+/// The candidates that may be drawn, each with its probability, in the order of the draw.
 pub fn candidates(params: &CheckedParams, logits: &[f32]) -> Vec<(u32, f32)> {
     let mut ids: Vec<u32> = (0..logits.len() as u32).collect();
     let logit = |id: &u32| logits[*id as usize];
     let truncated = (1..logits.len()).contains(&params.top_k);
     let cut = truncated || params.top_p < 1.0 || params.min_p > 0.0;
     if cut {
-        // Not total_cmp: it puts 0 above -0, which are equal numbers.
+        // `total_cmp` would put 0 above -0, which are equal numbers.
         let falling = |a: &u32, b: &u32| logit(b).partial_cmp(&logit(a)).expect("no NaN");
         ids.sort_by(|a, b| falling(a, b).then(a.cmp(b)));
     }
     let mut probabilities = vec![0.0; logits.len()];
     if truncated {
-        // Temperature and sum are those of the tokens that top-k leaves.
+        // The probabilities are shares of the tokens that top-k leaves.
         ids.truncate(params.top_k);
         probabilities.truncate(params.top_k);
         let kept: Vec<f32> = ids.iter().map(logit).collect();
@@ -70,13 +69,12 @@ pub fn candidates(params: &CheckedParams, logits: &[f32]) -> Vec<(u32, f32)> {
         softmax(logits, params.temperature, &mut probabilities);
     }
     let mass = sum(&probabilities);
-    let of = |place: usize, id: u32| probabilities[if truncated { place } else { id as usize }];
     let mut kept = Vec::new();
     let mut before = 0.0f64;
-    for (place, id) in ids.iter().enumerate() {
-        let probability = of(place, *id);
+    for (index, id) in ids.iter().enumerate() {
+        let probability = probabilities[if truncated { index } else { *id as usize }];
         let likely = probability >= params.min_p * kept.first().map_or(probability, |(_, p)| *p);
-        let inside = params.top_p >= 1.0 || place == 0 || before < mass * f64::from(params.top_p);
+        let inside = params.top_p >= 1.0 || index == 0 || before < mass * f64::from(params.top_p);
         if cut && !(likely && inside) {
             break;
         }

@@ -1,25 +1,27 @@
-//! Which tokens a request has seen, for penalties.
+//! Counts of the tokens in a request's text, for penalties.
 
+use crate::exercises::{Seen, penalize};
 use crate::params::SamplingParams;
-use crate::penalty::{Seen, penalize};
 use training::TokenId;
 
-/// Counts over the vocabulary, used again for each request. Only the entries of tokens that were seen are written and cleaned, so a short text costs
-/// little with a large vocabulary.
+/// Scratch counts over the vocabulary, shared by all requests in turn. Only the entries of tokens in the text are
+/// written and cleared, so a short text is cheap with a large vocabulary.
 #[derive(Debug, Default)]
 pub struct History {
+    /// `[vocab_size]`, all default between two calls.
     seen: Vec<Seen>,
+    /// The tokens whose entries differ from the default.
     tokens: Vec<TokenId>,
 }
 
 impl History {
-    /// Applies a request's penalties to each token of its prompt and output, once. Shape: `logits` `[vocab_size]`. Cost: two writes for each token of
-    /// the text; allocates only for a larger vocabulary than any before.
+    /// Applies a request's penalties once to each token of its prompt and output. Shape: `logits` `[vocab_size]`. Cost:
+    /// two writes per token of the text; allocates only if the vocabulary is larger than any before.
     ///
-    /// Prompt and output come apart, for only the output counts for presence and frequency. A request that is computed again keeps them apart, too.
+    /// Prompt and output are separate, because presence and frequency count the output alone.
     ///
     /// # Panics
-    /// If the text has a token that `logits` has not.
+    /// If the text contains a token outside of the vocabulary.
     pub fn penalize(&mut self, params: &SamplingParams, prompt: &[TokenId], output: &[TokenId], logits: &mut [f32]) {
         if self.seen.len() < logits.len() {
             self.seen.resize(logits.len(), Seen::default());
@@ -32,12 +34,14 @@ impl History {
             self.note(*token).in_output += 1;
         }
         for token in self.tokens.drain(..) {
+            // Taking the entry leaves the default for the next request.
             let seen = std::mem::take(&mut self.seen[token.index()]);
             let logit = &mut logits[token.index()];
             *logit = penalize(*logit, seen, params);
         }
     }
 
+    /// The entry of a token, which is listed in `tokens` when it is first written.
     fn note(&mut self, token: TokenId) -> &mut Seen {
         let seen = &mut self.seen[token.index()];
         if *seen == Seen::default() {

@@ -1,30 +1,32 @@
-//! What the model itself thought of a token, before anyone's parameters.
+//! Log probabilities of the model itself, before any sampling parameter changes them.
 
-use crate::select::top_k;
+use crate::exercises::top_k;
 use generation::lanes::exp;
 use layout::simd::with_fma;
 use training::TokenId;
 
-/// A token and the natural logarithm of the probability that the model gives it at a temperature of 1, without bias or penalty.
+/// A token and the natural logarithm of its probability at a temperature of 1, without bias or penalty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Logprob {
     /// The token.
     pub token: TokenId,
-    /// Its log probability; 0 is certain.
+    /// Log probability of the token, in nats; 0 is certain.
     pub logprob: f32,
 }
 
-/// Reads log probabilities off one row of logits.
+/// The two numbers of a row that turn a logit of it into a log probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogSoftmax {
+    /// Largest logit of the row.
     largest: f32,
-    /// Logarithm of the sum of all exponentials, each less the largest: a token's log probability is its logit less both.
+    /// Logarithm of the sum of `e^(logit - largest)` over the row. A log probability is `logit - largest - log_sum`.
     log_sum: f64,
 }
 
 impl LogSoftmax {
-    /// Of a row of logits without NaN. If the largest of them is infinite, those that equal it share everything: one +inf is certain, a row of
-    /// -inf is even. Cost: one exponential a token.
+    /// Reads a row of logits `[vocab_size]` without NaN. If the largest logit is infinite, the tokens that equal it
+    /// have equal shares of everything: a single +inf is certain, and a row of -inf is even. Cost: one exponential per
+    /// token.
     pub fn of(logits: &[f32]) -> LogSoftmax {
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         if largest.is_infinite() {
@@ -52,10 +54,10 @@ impl LogSoftmax {
         }
     }
 
-    /// The log probability of a token with this logit.
+    /// The log probability of a token with this logit, in nats.
     pub fn logprob(&self, logit: f32) -> f32 {
         let below = match logit == self.largest {
-            // Also where both are infinite, and their difference no number.
+            // The difference of two equal infinities would be NaN.
             true => 0.0,
             false => f64::from(logit) - f64::from(self.largest),
         };
@@ -63,7 +65,7 @@ impl LogSoftmax {
     }
 }
 
-/// The `count` likeliest tokens, the likeliest first, written over `out`; `scratch` is for indices.
+/// Writes the `count` likeliest tokens over `out`, the likeliest first. `scratch` holds indices.
 pub fn likeliest(logits: &[f32], softmax: LogSoftmax, count: usize, scratch: &mut Vec<u32>, out: &mut Vec<Logprob>) {
     top_k(logits, count, scratch);
     out.clear();

@@ -1,4 +1,4 @@
-//! Lesson 09: the story by default, and a command that continues a text as its flags say.
+//! Lesson 09: the story by default, and a command that continues a text with the parameters of its flags.
 //!
 //! ```text
 //! cargo run -p lesson09                                                          the story
@@ -6,7 +6,6 @@
 //! cargo run -p lesson09 -- generate "Once upon a time" --answers 3 --stop "." --seed 7
 //! ```
 
-mod answers;
 mod commands;
 mod flags;
 mod story;
@@ -30,9 +29,9 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Continue a text; the answer is printed as it comes
+    /// Continue a text; the answer is printed while it comes
     Generate {
-        /// The text to go on from; without it, --prompt or stdin
+        /// The text to continue; without it, --prompt or stdin
         text: Option<String>,
         #[command(flatten)]
         sampling: flags::SamplingFlags,

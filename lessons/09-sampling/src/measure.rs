@@ -1,10 +1,10 @@
-//! Numbers that say how free a choice was, and how much a text repeats itself.
+//! Entropy of a choice, and repetition in a text.
 
 use std::collections::HashSet;
 use std::hash::Hash;
 
-/// Entropy of some shares that add up to 1, in nats: 0 where one token is certain, `ln n` where `n` are equally likely. Its exponential is the number of
-/// equally likely tokens that are as hard to guess.
+/// Entropy of shares that add up to 1, in nats: 0 if one token is certain, `ln n` if `n` tokens are equally likely. Its
+/// exponential is the number of equally likely tokens that would be as hard to guess.
 pub fn entropy(shares: impl Iterator<Item = f64>) -> f64 {
     let nats = |share: f64| match share > 0.0 {
         true => -share * share.ln(),
@@ -13,8 +13,8 @@ pub fn entropy(shares: impl Iterator<Item = f64>) -> f64 {
     shares.map(nats).sum()
 }
 
-/// The share of runs of `n` tokens that the text had before. 0: each run is new, or there is none. A text in a loop comes near 1. Called seq-rep-n in
-/// Welleck et al. 2020, arXiv:1908.04319.
+/// The share of runs of `n` tokens that occurred earlier in the text. It is 0 if every run is new or there is none, and
+/// near 1 for a text in a loop. Called seq-rep-n in Welleck et al. 2020, arXiv:1908.04319.
 pub fn repeated_share<T: Copy + Eq + Hash>(tokens: &[T], n: usize) -> f64 {
     let runs = tokens.windows(n);
     let total = runs.len();
@@ -35,7 +35,7 @@ mod tests {
         assert_eq!(entropy([1.0, 0.0].into_iter()), 0.0);
     }
 
-    /// ab ab ab: of five runs of two, only ab and ba are new.
+    /// In ab ab ab, two of the five runs of two are new: ab and ba.
     #[test]
     fn a_loop_repeats_nearly_all_of_its_runs() {
         assert_eq!(repeated_share(b"ababab", 2), 1.0 - 2.0 / 5.0);

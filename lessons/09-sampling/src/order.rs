@@ -1,19 +1,19 @@
-//! All of many numbers in order, without comparing any two.
+//! All numbers in falling order, by a radix sort: without comparing any two.
 //!
 //! ```text
-//! simple:  sort by comparisons                               n log2 n comparisons, each of two numbers far apart in memory
-//! here:    deal out by 11 bits, three times                   8 n looks, one after the other, and nothing is compared
+//! simple:  sort by comparisons                     n log2 n comparisons of numbers that lie far apart in memory
+//! here:    three passes, each by 11 of the bits    8 n reads, in order, and no comparison
 //! ```
 //!
 //! Source: radix sort, Knuth, The Art of Computer Programming, volume 3, section 5.2.5.
 
-/// Bits of a number that one pass sorts by; three passes see all 32.
+/// Number of bits that one pass sorts by; three passes cover all 32.
 const BITS: usize = 11;
 
-/// A number as 32 bits that fall, and behind them its index.
+/// The key of a number in the upper 32 bits, smaller for a larger number, and its index in the lower 32.
 type Card = u64;
 
-/// Scratch of [`order_all`]: the cards before a pass, and after it.
+/// Scratch of [`order_all`]: the cards before and after a pass.
 #[derive(Debug, Default)]
 pub struct Cards {
     from: Vec<Card>,
@@ -21,7 +21,7 @@ pub struct Cards {
 }
 
 impl Cards {
-    /// Room for so many numbers.
+    /// Reserves room for `count` numbers.
     pub fn reserve(&mut self, count: usize) {
         for cards in [&mut self.from, &mut self.to] {
             cards.clear();
@@ -30,15 +30,16 @@ impl Cards {
     }
 }
 
-/// Indices of all numbers, the largest first, equal ones by the lower index: what [`crate::select::top_k`] gives for as many as there are.
+/// Writes the indices of all numbers over `ids`, the largest first and equal ones by the lower index, as
+/// [`top_k`](crate::exercises::top_k) does for `k = numbers.len()`. No number is NaN.
 ///
-/// Where most of a vocabulary is kept, selecting it first is of no use. Here cards with the numbers are dealt out by their lowest eleven bits, then by the
-/// middle ones, then by the highest; each pass leaves those that are equal for it in their order. None is NaN. Cost: eight looks at each number;
-/// nothing is allocated once all had room.
+/// Selecting first is of no use if most of a vocabulary is kept. Each pass sorts the cards by eleven bits, from the
+/// lowest to the highest, and keeps the order of cards with equal bits. Cost: eight reads per number; no allocation
+/// once there is room.
 pub fn order_all(numbers: &[f32], ids: &mut Vec<u32>, cards: &mut Cards) {
     let Cards { from, to } = cards;
     let digit = |card: Card, pass: usize| (card >> (32 + pass * BITS)) as usize % (1 << BITS);
-    // How many cards have each digit of each pass.
+    // `counts[pass][digit]`: number of cards with the digit, all counted in one read.
     let mut counts = [[0u32; 1 << BITS]; 3];
     from.clear();
     from.extend(numbers.iter().enumerate().map(|(id, number)| {
@@ -51,15 +52,15 @@ pub fn order_all(numbers: &[f32], ids: &mut Vec<u32>, cards: &mut Cards) {
     to.clear();
     to.resize(from.len(), 0);
     for (pass, counts) in counts.iter_mut().enumerate() {
-        // Where those with each digit begin.
+        // Counts become the index at which the cards of each digit begin.
         let mut before = 0;
-        for place in &mut *counts {
-            (*place, before) = (before, before + *place);
+        for count in &mut *counts {
+            (*count, before) = (before, before + *count);
         }
         for card in from.iter() {
-            let place = &mut counts[digit(*card, pass)];
-            to[*place as usize] = *card;
-            *place += 1;
+            let next = &mut counts[digit(*card, pass)];
+            to[*next as usize] = *card;
+            *next += 1;
         }
         std::mem::swap(from, to);
     }
@@ -67,7 +68,8 @@ pub fn order_all(numbers: &[f32], ids: &mut Vec<u32>, cards: &mut Cards) {
     ids.extend(from.iter().map(|card| *card as u32));
 }
 
-/// A whole number that is the smaller, the larger `number` is. A positive f32 grows with its bits, a negative one falls; -0 counts as 0.
+/// A key that is smaller for a larger number. The bits of an f32 rise with a positive number and fall with a negative
+/// one; -0 counts as 0.
 fn falling(number: f32) -> u32 {
     let bits = (number + 0.0).to_bits();
     match bits >> 31 {
@@ -79,12 +81,12 @@ fn falling(number: f32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::select::top_k;
+    use crate::exercises::top_k;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn all_in_order_are_the_largest_as_many_as_there_are(
+        fn ordering_all_equals_selecting_all(
             numbers in prop::collection::vec(prop_oneof![
                 any::<f32>().prop_filter("a number", |x| !x.is_nan()),
                 prop::sample::select(vec![0.0, -0.0, 1.0, -1.0, f32::NEG_INFINITY, f32::INFINITY]),

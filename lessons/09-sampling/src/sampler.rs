@@ -1,85 +1,88 @@
-//! One token of one request, from its row of logits.
+//! One token of a request, from its row of logits.
 //!
 //! ```text
-//! bias, penalties                       logits are changed
-//! likeliest token, if that is asked for or nothing else is left
-//! temperature                           logits become probabilities
-//! top-k, top-p, min-p                   the likeliest few are kept
-//! draw                                  one number decides
+//! bias, penalties                       change the logits
+//! likeliest token                       if the temperature is 0 or every token is forbidden; then nothing is drawn
+//! temperature                           turns logits into probabilities
+//! top-k, top-p, min-p                   keep the likeliest tokens
+//! draw                                  takes one of them
 //! ```
 //!
-//! The order matters and is that of Hugging Face's `generate`: top-p sees the probabilities that temperature and top-k have left, min-p those that
-//! top-p has left. Ties are broken by the lower id everywhere, so that each step has one result.
+//! The order is part of the result and is that of Hugging Face's `generate`: top-p sees the probabilities that
+//! temperature and top-k leave, min-p those that top-p leaves. Of equal tokens the lower id comes first in every step,
+//! so each step has one result.
 //!
-//! [`crate::full_sort`] does the same in the plainest way and sorts the whole vocabulary. This one gives the same token, always, and does not:
-//! 1. With top-k the largest few are selected ([`top_k`]); the rest of the work is on these.
-//! 2. With top-p or min-p alone, the largest 64 are selected first, and 1024 where the border was not reached and these may reach it. Where they do not, the
-//!    row is flat and most of it stays: then all of it is put in order, without comparing any two ([`order_all`]).
-//! 3. With none of the three nothing needs an order: the draw walks through the vocabulary as it stands.
+//! [`crate::full_sort`] does the same in the simplest way: it sorts the whole vocabulary. The sampler gives the same
+//! token without that sort:
+//! 1. With top-k, the likeliest tokens are selected ([`top_k`]), and the rest of the work is on these.
+//! 2. With top-p or min-p alone, the likeliest 64 are selected first, then 1024 if the border is not among the 64 and
+//!    may be among the 1024. If it is further on, the row is flat and most tokens stay: then the whole row is put in
+//!    order by a radix sort ([`order_all`]).
+//! 3. With none of the three, no order is needed: the draw walks through the vocabulary in the order of the ids.
 
-use crate::draw::{num_kept, place_of, sum};
+use crate::draw::{index_at, num_kept, sum};
+use crate::exercises::{softmax, top_k, uniform};
 use crate::history::History;
 use crate::logprobs::{LogSoftmax, Logprob, likeliest};
 use crate::order::{Cards, order_all};
 use crate::params::{CheckedParams, SamplingParams};
-use crate::random::uniform;
-use crate::select::top_k;
-use crate::softmax::softmax;
 use generation::GenerateError;
 use generation::generate::greedy;
 use training::TokenId;
 
-/// What was chosen, and how.
+/// A chosen token, and how it was chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampled {
-    /// The token.
+    /// The chosen token.
     pub token: TokenId,
-    /// Tokens that could have been drawn; 1 where the likeliest was taken.
+    /// Number of tokens that could have been drawn; 1 if the likeliest was taken without a draw.
     pub num_kept: usize,
-    /// The model's own log probability of the token, where logprobs were asked for.
+    /// The model's own log probability of the token, if the parameters ask for log probabilities.
     pub logprob: Option<f32>,
-    /// Whether every token was forbidden, so that the model's own likeliest token was taken.
+    /// Whether every token was forbidden. The token is then the model's own likeliest one.
     pub fell_back: bool,
 }
 
-/// Scratch for choosing tokens, for any number of requests in turn. It remembers nothing from token to token.
+/// Scratch memory for choosing tokens, shared by all requests in turn. No choice depends on an earlier one.
 #[derive(Debug, Default)]
 pub struct Sampler {
     history: History,
-    /// Ids of candidates, the likeliest first.
+    /// Ids of the candidates, the likeliest first. Empty if the whole vocabulary is kept, in the order of the ids.
     kept: Vec<u32>,
     cards: Cards,
-    /// `[candidates]`: their logits, or their probabilities before the border is known.
+    /// `[candidates]`: logits of the candidates, or their probabilities while the border is searched.
     gathered: Vec<f32>,
-    /// `[candidates]`, or `[vocab_size]` where all are candidates: their probabilities.
+    /// `[candidates]`, or `[vocab_size]` if all are candidates: their probabilities.
     probabilities: Vec<f32>,
     logprobs: Vec<Logprob>,
-    /// `[vocab_size]`: the model's logits as they were, where logprobs were asked for.
+    /// `[vocab_size]`: copy of the model's logits, if the parameters ask for log probabilities.
     own_logits: Vec<f32>,
 }
 
-/// Candidates that are selected where only their mass is bounded: enough for nearly every distribution of a trained model, and for nearly every other.
+/// Numbers of candidates that are selected in turn for top-p and min-p. The first is enough for nearly every row of a
+/// trained model.
 const SELECTED: [usize; 2] = [64, 1024];
 
-/// Where top-k keeps more than one in so many tokens, it is cheaper to put all in order.
+/// If top-k keeps more than the vocabulary divided by this, putting all tokens in order is cheaper than selecting.
 const SELECTABLE: usize = 16;
 
 impl Sampler {
-    /// A sampler without scratch yet.
+    /// A sampler that has not allocated its scratch memory yet.
     pub fn new() -> Sampler {
         Sampler::default()
     }
 
-    /// Chooses the token that follows `prompt` and `output`. `logits` `[vocab_size]` is written on.
+    /// Chooses the token that follows `prompt` and `output`, and overwrites `logits` `[vocab_size]`.
     ///
-    /// Cost: a few passes over the vocabulary, of which none sorts it by comparisons; allocates only for a larger vocabulary than any before, and where
-    /// penalties, logprobs or more logprobs are asked for the first time.
+    /// Cost: a few passes over the vocabulary, none of which sorts it by comparisons. It allocates if the vocabulary is
+    /// larger than any before, and at the first use of penalties or log probabilities.
     ///
     /// # Errors
     /// [`GenerateError::NotANumber`], [`GenerateError::NoLogits`].
     ///
     /// # Panics
-    /// If prompt, output or bias have a token that `logits` has not: engines check prompts, [`SamplingParams::check`] checks biases.
+    /// If prompt, output or bias contain a token outside of the vocabulary. The engine checks prompts, and
+    /// [`SamplingParams::check`] checks biases.
     pub fn sample(
         &mut self,
         params: &CheckedParams,
@@ -88,7 +91,7 @@ impl Sampler {
         logits: &mut [f32],
     ) -> Result<Sampled, GenerateError> {
         self.reserve(logits.len());
-        // The model's own choice: what is left when everything is forbidden. It also finds a logit that is no number.
+        // The token to take if every token is forbidden. This search also finds a NaN.
         let own = greedy(logits)?;
         let own_softmax = self.note_logprobs(params, logits);
         // ANCHOR: order
@@ -120,20 +123,25 @@ impl Sampler {
         })
     }
 
-    /// The likeliest tokens of the last choice, with the model's own log probabilities; as many as were asked for.
+    /// The likeliest tokens of the last choice with the model's own log probabilities, as many as the parameters asked
+    /// for.
     pub fn logprobs(&self) -> &[Logprob] {
         &self.logprobs
     }
 
-    /// What the cuts left in the last choice, with its share of the whole: the likeliest first, or the whole vocabulary in the order of the ids where
-    /// nothing was cut. A share of zero is never drawn.
+    /// The tokens that the cuts of the last choice left, with their shares: the likeliest first, or the vocabulary in
+    /// the order of the ids if nothing was cut. A token with a share of zero is never drawn.
     pub fn candidates(&self) -> impl Iterator<Item = (TokenId, f64)> {
         let mass = sum(&self.probabilities);
-        let id = |place: usize| self.kept.get(place).copied().unwrap_or(place as u32);
-        (self.probabilities.iter().enumerate()).map(move |(place, p)| (TokenId(id(place)), f64::from(*p) / mass))
+        (self.probabilities.iter().enumerate()).map(move |(index, p)| (self.candidate(index), f64::from(*p) / mass))
     }
 
-    /// Room for whatever a vocabulary of this size may need, at once: how much of it a choice needs depends on its logits.
+    /// The token of the candidate with this index.
+    fn candidate(&self, index: usize) -> TokenId {
+        TokenId(self.kept.get(index).copied().unwrap_or(index as u32))
+    }
+
+    /// Reserves all that a vocabulary of this size may need, because how much a choice needs depends on its logits.
     fn reserve(&mut self, vocab_size: usize) {
         if self.kept.capacity() < vocab_size {
             self.kept.clear();
@@ -146,7 +154,7 @@ impl Sampler {
         }
     }
 
-    /// Nothing is drawn.
+    /// Keeps one token, which is not drawn.
     fn keep_only(&mut self, token: TokenId) -> (TokenId, usize) {
         self.kept.clear();
         self.kept.push(token.0);
@@ -155,6 +163,7 @@ impl Sampler {
         (token, 1)
     }
 
+    /// Notes the log probabilities of the untouched logits, if the parameters ask for them.
     fn note_logprobs(&mut self, params: &SamplingParams, logits: &[f32]) -> Option<LogSoftmax> {
         self.logprobs.clear();
         let count = params.logprobs?;
@@ -165,7 +174,7 @@ impl Sampler {
         Some(softmax)
     }
 
-    /// Leaves in `kept` and `probabilities` what may be drawn. An empty `kept` stands for the whole vocabulary, in the order of the ids.
+    /// Leaves in `kept` and `probabilities` the tokens that may be drawn.
     fn keep(&mut self, params: &SamplingParams, logits: &[f32]) {
         self.kept.clear();
         if (1..logits.len()).contains(&params.top_k) {
@@ -179,7 +188,7 @@ impl Sampler {
         }
     }
 
-    /// Top-k, then the others on the few that it leaves.
+    /// Top-k, then top-p and min-p on the tokens that it leaves.
     fn keep_top_k(&mut self, params: &SamplingParams, logits: &[f32]) {
         if params.top_k < logits.len() / SELECTABLE {
             top_k(logits, params.top_k, &mut self.kept);
@@ -196,7 +205,8 @@ impl Sampler {
     }
 
     // ANCHOR: nucleus
-    /// Top-p and min-p on probabilities of the whole vocabulary: a few of the likeliest, more if the border is not among them, and then all, in order.
+    /// Top-p and min-p on the probabilities of the whole vocabulary: looks for the border among a few of the likeliest
+    /// tokens, then among more, then among all, in order.
     fn keep_nucleus(&mut self, params: &SamplingParams, logits: &[f32]) {
         let mass = sum(&self.probabilities);
         let mut fewer = SELECTED.into_iter().filter(|count| *count < logits.len());
@@ -220,7 +230,8 @@ impl Sampler {
     }
     // ANCHOR_END: nucleus
 
-    /// Whether so many of the likeliest may reach the border, when those in `gathered` do not: none that follows is likelier than their last.
+    /// Whether the border may be among the `count` likeliest tokens if it is not among those in `gathered`. No further
+    /// token is likelier than the last of them, which bounds what more tokens can add to the sum.
     fn may_suffice(&self, count: usize, mass: f64, params: &SamplingParams) -> bool {
         let (first, last) = (self.gathered[0], self.gathered[self.gathered.len() - 1]);
         let more = (count - self.gathered.len()) as f64 * f64::from(last);
@@ -234,16 +245,15 @@ impl Sampler {
         self.probabilities.truncate(kept);
     }
 
-    /// The token at share `point` of the kept mass, and how many could have been drawn.
+    /// The candidate at share `point` of the kept mass, and the number of candidates that could have been drawn.
     fn draw(&self, point: f64) -> (TokenId, usize) {
-        let place = place_of(&self.probabilities, point);
-        let id = self.kept.get(place).copied().unwrap_or(place as u32);
+        let token = self.candidate(index_at(&self.probabilities, point));
         let possible = self.probabilities.iter().filter(|p| **p > 0.0).count();
-        (TokenId(id), possible)
+        (token, possible)
     }
 }
 
-/// Adds the bias of some tokens; -inf forbids a token whatever its logit is.
+/// Adds the biases. A bias of -inf forbids a token, even one with a logit of +inf.
 pub(crate) fn add_bias(bias: &[(TokenId, f32)], logits: &mut [f32]) {
     for (token, bias) in bias {
         let logit = &mut logits[token.index()];

@@ -1,28 +1,19 @@
-//! The experiment, told in steps.
+//! The story: the experiment of the lesson, told in steps.
 
 mod columns;
-mod forbidden;
-mod grid;
-mod kept;
+mod cuts;
 mod opening;
 mod race;
-mod repetition;
-mod rows;
-mod seeds;
 mod shares;
-mod step_share;
+mod texts;
 
-use continuous_batching::model_runner::ModelRunner;
-use continuous_batching::slot_cache::SlotCache;
-use continuous_batching::{Delivery, Engine, EngineLimits, Event, SeqId};
-use generation::Model;
-use generation::candidates::visible;
+use continuous_batching::{Delivery, Event};
 use generation::text::decode_continuation;
+use generation::{Model, State};
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
 use layout::pool::Pool;
-use sampling::SamplingParams;
-use sampling::choice::ParamsOfRequests;
+use sampling::{Sampled, Sampler, SamplingParams, choice};
 use training::TokenId;
 
 const INFO: LessonInfo = LessonInfo {
@@ -30,11 +21,11 @@ const INFO: LessonInfo = LessonInfo {
     course: include_str!("../../course.toml"),
 };
 
-/// Requests at a time in all experiments but the opening.
+/// Number of requests at a time in all experiments but the opening.
 const SLOTS: usize = 8;
-
-/// Beginnings of texts.
-const BEGINNINGS: [&str; 8] = [
+/// Number of tokens of each of the texts that give the rows.
+const ROWS_A_TEXT: usize = 8;
+const BEGINNINGS: [&str; SLOTS] = [
     "Once upon a time",
     "One spring Emma the duck",
     "Ben the bear was sad.",
@@ -49,13 +40,18 @@ const BEGINNINGS: [&str; 8] = [
 struct Scene {
     model: Model,
     pool: Pool,
-    seed: u64,
-    /// Longest output where `--tokens` asks for one.
-    tokens: Option<usize>,
-    prompt: Option<String>,
+    args: CommonArgs,
+    /// Rows of logits from the model's own texts.
+    rows: Vec<Row>,
 }
 
-/// What is to be answered, and how.
+/// The logits `[vocab_size]` of the model after a text.
+struct Row {
+    logits: Vec<f32>,
+    text: Vec<TokenId>,
+}
+
+/// A request of an experiment.
 #[derive(Clone)]
 struct Ask {
     prompt: Vec<TokenId>,
@@ -63,35 +59,49 @@ struct Ask {
     params: SamplingParams,
 }
 
-/// An engine with slots in front of a model.
-type SlotEngine<'a> = Engine<ModelRunner<'a>, SlotCache>;
-
 impl Scene {
-    /// An engine for up to `num_slots` requests of up to `capacity` tokens each.
-    fn engine(&self, num_slots: usize, capacity: usize) -> SlotEngine<'_> {
-        let capacity = capacity.clamp(1, self.model.config.llama.max_seq_len);
-        let runner = ModelRunner::new(&self.model, &self.pool, num_slots, capacity);
-        let cache = SlotCache::new(&self.model.config.llama, num_slots, capacity);
-        let limits = EngineLimits::of_model(&self.model.config, num_slots);
-        Engine::new(runner, cache, limits)
+    fn vocab_size(&self) -> usize {
+        self.model.config.llama.vocab_size
     }
 
-    /// Answers all of them through one engine; `on_token` sees each token with the index of its request, and after each step is called with none.
+    /// The second of two sizes if the model is large.
+    fn size<T>(&self, small: T, large: T) -> T {
+        if self.model.is_large() { large } else { small }
+    }
+
+    /// The model's own distribution under the seed of the command line, after a change.
+    fn params(&self, change: impl FnOnce(&mut SamplingParams)) -> SamplingParams {
+        SamplingParams::default().with(|p| p.seed = self.args.seed).with(change)
+    }
+
+    /// A bias that forbids the end of the text, so that each answer has the length that was asked for.
+    fn without_end(&self) -> Vec<(TokenId, f32)> {
+        let ends = self.model.config.eos_token_ids.iter();
+        ends.map(|token| (*token, f32::NEG_INFINITY)).collect()
+    }
+
+    /// A request that continues a beginning.
+    fn ask(&self, beginning: usize, new_tokens: usize, params: SamplingParams) -> anyhow::Result<Ask> {
+        Ok(Ask {
+            prompt: self.beginning(beginning)?,
+            new_tokens,
+            params,
+        })
+    }
+
+    /// Answers all requests through one engine. `on_token` gets each token with the index of its request, and None
+    /// after each step.
     fn answer(
         &self,
         asks: &[Ask],
         num_slots: usize,
         on_token: &mut dyn FnMut(Option<(usize, TokenId)>),
     ) -> anyhow::Result<Vec<Vec<TokenId>>> {
-        let longest = asks.iter().map(|ask| ask.prompt.len() + ask.new_tokens);
-        let params = ParamsOfRequests::new();
-        let mut engine = self
-            .engine(num_slots, longest.max().unwrap_or(1))
-            .with_choice(params.choice());
-        let vocab_size = engine.limits.vocab_size;
+        let longest = asks.iter().map(|ask| ask.prompt.len() + ask.new_tokens).max();
+        let mut engine = choice::engine(&self.model, &self.pool, num_slots, longest.unwrap_or(1));
         for ask in asks {
-            let id: SeqId = engine.submit(&ask.prompt, ask.new_tokens)?;
-            params.set(id, ask.params.clone().check(vocab_size)?);
+            let params = ask.params.clone().check(self.vocab_size())?;
+            engine.submit_with(&ask.prompt, ask.new_tokens, params)?;
         }
         let mut answers = vec![Vec::new(); asks.len()];
         while !engine.is_idle() {
@@ -107,40 +117,71 @@ impl Scene {
         Ok(answers)
     }
 
-    /// A beginning as tokens; made-up ones where the model has no tokenizer.
+    /// Rows of eight texts that are drawn from the model's own distribution.
+    fn collect_rows(&self) -> anyhow::Result<Vec<Row>> {
+        let params = self.params(|p| p.logit_bias = self.without_end());
+        let params = params.check(self.vocab_size())?;
+        let (mut state, mut sampler) = (State::new(&self.model.config, 64), Sampler::new());
+        let mut rows = Vec::new();
+        for index in 0..SLOTS {
+            let mut text = self.beginning(index)?;
+            let prompt_len = text.len();
+            for _ in 0..ROWS_A_TEXT {
+                let logits = self.model.forward(&mut state, &self.pool, &text)?.to_vec();
+                let (prompt, output) = text.split_at(prompt_len);
+                let token = sampler.sample(&params, prompt, output, &mut logits.clone())?.token;
+                let row_text = text.clone();
+                rows.push(Row { logits, text: row_text });
+                text.push(token);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Chooses a token from each row with these parameters, and shows each choice to `look`.
+    fn each_row(
+        &self,
+        rows: &[Row],
+        params: SamplingParams,
+        mut look: impl FnMut(&Row, &Sampler, Sampled),
+    ) -> anyhow::Result<()> {
+        let params = params.check(self.vocab_size())?;
+        let (mut sampler, mut logits) = (Sampler::new(), Vec::new());
+        for row in rows {
+            logits.clone_from(&row.logits);
+            let sampled = sampler.sample(&params, &[], &[], &mut logits)?;
+            look(row, &sampler, sampled);
+        }
+        Ok(())
+    }
+
+    /// A beginning as tokens; made-up tokens if the model has no tokenizer. `--prompt` replaces the first beginning.
     fn beginning(&self, index: usize) -> anyhow::Result<Vec<TokenId>> {
-        let own = self.prompt.as_deref().filter(|_| index == 0);
+        let own = self.args.prompt.as_deref().filter(|_| index == 0);
         let text = own.unwrap_or(BEGINNINGS[index % BEGINNINGS.len()]);
         Ok(match &self.model.tokenizer {
             Some(_) => self.model.encode_prompt(text)?,
             None => {
-                let vocab_size = self.model.config.llama.vocab_size;
-                let token = |i: usize| TokenId(((i * 7919 + index * 104_729) % vocab_size) as u32);
+                let token = |i: usize| TokenId(((i * 7919 + index * 104_729) % self.vocab_size()) as u32);
                 (0..4).map(token).collect()
             }
         })
     }
 
-    /// The text of an answer; numbers where the model has no tokenizer.
+    /// A token with visible blanks; its number if the model has no tokenizer.
+    fn piece(&self, token: TokenId) -> String {
+        match &self.model.tokenizer {
+            Some(tokenizer) => generation::candidates::visible(tokenizer, token),
+            None => token.0.to_string(),
+        }
+    }
+
+    /// The text of an answer; numbers if the model has no tokenizer.
     fn text(&self, tokens: &[TokenId]) -> String {
         match &self.model.tokenizer {
             Some(tokenizer) => decode_continuation(tokenizer, tokens),
             None => tokens.iter().map(|token| format!(" {}", token.0)).collect(),
         }
-    }
-
-    /// A token as a reader can see it.
-    fn piece(&self, token: TokenId) -> String {
-        match &self.model.tokenizer {
-            Some(tokenizer) => visible(tokenizer, token),
-            None => token.0.to_string(),
-        }
-    }
-
-    /// A bias that forbids whatever ends a text, so that each answer has the length that was asked for.
-    fn without_end(&self) -> Vec<(TokenId, f32)> {
-        let ends = self.model.config.eos_token_ids.iter();
-        ends.map(|token| (*token, f32::NEG_INFINITY)).collect()
     }
 }
 
@@ -149,29 +190,31 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let mut story = Story::begin(INFO, args);
     let model = Model::open(&args.model)?;
     story.model(&model.name);
-    let scene = Scene {
+    let mut scene = Scene {
         model,
         pool: Pool::new(args.threads()),
-        seed: args.seed,
-        tokens: args.tokens,
-        prompt: args.prompt.clone(),
+        args: args.clone(),
+        rows: Vec::new(),
     };
-
     opening::stream(&mut story, &scene)?;
-    opening::recall(&mut story);
-    let rows = rows::collect(&scene)?;
-    shares::temperature(&mut story, &scene, &rows)?;
-    shares::overflow(&mut story, &rows);
-    forbidden::all_forbidden(&mut story, &scene, &rows)?;
-    kept::by_top_p(&mut story, &scene, &rows)?;
-    grid::settings(&mut story, &scene, &rows)?;
+    story.recall(
+        "If you come here from lesson 05, skip the second one with Enter.",
+        &["recall-logits", "recall-company"],
+    );
+    scene.rows = scene.collect_rows()?;
+    shares::temperature(&mut story, &scene)?;
+    shares::overflow(&mut story, &scene);
+    shares::all_forbidden(&mut story, &scene)?;
+    cuts::by_top_p(&mut story, &scene)?;
+    cuts::grid(&mut story, &scene)?;
     race::vocabularies(&mut story, &scene)?;
-    step_share::of_a_step(&mut story, &scene)?;
-    seeds::company(&mut story, &scene)?;
-    repetition::by_strategy(&mut story, &scene)?;
+    race::share_of_a_step(&mut story, &scene)?;
+    texts::company(&mut story, &scene)?;
+    texts::repetition(&mut story, &scene)?;
     story.say(
-        "Every token is now chosen as its own request asks, and company changes nothing. What is left from lesson 08 is the waste of memory: each \
-         slot is as long as the longest text that may ever sit in it. That is lesson 10.",
+        "Every token is now chosen by the parameters of its own request, and other requests change nothing. One \
+         waste of lesson 08 remains: each slot is as long as the longest text that may ever use it. Lesson 10 \
+         removes it.",
     );
     story.finish()
 }

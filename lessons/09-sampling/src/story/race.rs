@@ -1,22 +1,25 @@
-//! S2: what a choice costs, by size of the vocabulary.
+//! The cost of a choice, by the size of the vocabulary (S2) and as a share of a step.
 
-use super::Scene;
+use super::{SLOTS, Scene};
+use continuous_batching::engine::Choice;
+use continuous_batching::{Delivery, Event};
 use generation::generate::greedy;
 use lab::chart::Chart;
 use lab::number::grouped;
-use lab::race::{Race, RaceResult};
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
-use lab::table::Table;
+use lab::race::Race;
+use lab::story::{Claim, Story, Verdict};
 use sampling::counted::{Counted, comparisons, made_up_logits};
-use sampling::select::top_k;
-use sampling::{CheckedParams, Sampler, SamplingParams, full_sort};
-use std::time::Duration;
+use sampling::exercises::top_k;
+use sampling::{CheckedParams, Sampler, SamplingParams, choice, full_sort};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-/// Tokens of the vocabularies: this workbook's, Llama 2's, Llama 3's (all in powers of two).
+/// Sizes of this workbook's vocabulary, of Llama 2's and of Llama 3's, all as powers of two.
 const VOCABULARIES: [usize; 3] = [2048, 32_768, 131_072];
-/// Candidates of top-k.
 const TOP_K: usize = 50;
-/// "Much faster": times as fast at least.
+/// Factor that counts as "much faster".
 const MUCH: f64 = 3.0;
 
 const GREEDY: &str = "greedy (08)";
@@ -24,147 +27,193 @@ const SELECT: &str = "select";
 const NUCLEUS: &str = "select, top-p alone";
 const SORT: &str = "full sort";
 
-/// Counts, then races.
+/// Counts comparisons, then races.
 pub fn vocabularies(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Do not sort what is thrown away",
-        "Top-k 50 and top-p 0.9 need the 50 likeliest in order. A sort puts all the others in order, too. Comparisons are counted by numbers that count.",
+        "Top-k 50 and top-p 0.9 need the 50 likeliest in order. A sort puts all the others in order, too. Numbers \
+         that count their comparisons count them.",
     );
-    let counts = VOCABULARIES.map(|vocab_size| count(vocab_size, scene.seed));
-    let (last, largest) = (counts[2], VOCABULARIES[2]);
-    let right = format!("about {:.1}", last.0 as f64 / largest as f64);
-    let because = format!(
-        "{} comparisons for {}: nearly every number is compared once, with the bar, and forgotten. The sort takes {:.1} a number.",
-        grouped(last.0),
-        grouped(largest as u64),
-        last.1 as f64 / largest as f64
-    );
-    story.predict(Prediction {
-        id: "comparisons",
-        question: "The 50 largest of 131 072 numbers: how many comparisons a number does it take to find them?",
-        options: &[
-            Choice {
-                text: "17, the logarithm of 131 072",
-                answer_to_wrong: Some("That is what sorting takes. It finds out the order of 131 022 numbers that are thrown away next."),
-            },
-            Choice {
-                text: "50, one for each that is kept",
-                answer_to_wrong: Some("A pass for each of them would do it so. But most numbers are below the smallest of 50 that are known already, and one comparison says so."),
-            },
-            Choice { text: &right, answer_to_wrong: None },
+    let counts = VOCABULARIES.map(|vocab_size| count(vocab_size, scene.args.seed));
+    let each = |count: u64, vocab_size: usize| count as f64 / vocab_size as f64;
+    let ((select, sort), largest) = (counts[2], VOCABULARIES[2]);
+    story.predict_with(
+        "comparisons",
+        &[
+            ("each", &format!("{:.1}", each(select, largest))),
+            ("comparisons", &grouped(select)),
+            ("numbers", &grouped(largest as u64)),
+            ("sort", &format!("{:.1}", each(sort, largest))),
         ],
-        answer: 2,
-        because: &because,
-    });
-    let mut table = Table::new(&["vocabulary", "select", "a number", "full sort", "a number", "times"]);
-    for (vocab_size, (select, sort)) in VOCABULARIES.iter().zip(counts) {
-        let each = |count: u64| format!("{:.2}", count as f64 / *vocab_size as f64);
-        table.row([
+    );
+    let rows = VOCABULARIES.iter().zip(counts).map(|(vocab_size, (select, sort))| {
+        [
             grouped(*vocab_size as u64),
             grouped(select),
-            each(select),
+            format!("{:.2}", each(select, *vocab_size)),
             grouped(sort),
-            each(sort),
+            format!("{:.2}", each(sort, *vocab_size)),
             format!("{:.1}", sort as f64 / select as f64),
-        ]);
-    }
-    story.table(&table);
+        ]
+    });
+    let head = ["vocabulary", "select", "a number", "full sort", "a number", "times"];
+    story.rows(&head, rows);
     story.values("comparisons", counts);
-    let race = raced(story, scene)?;
-    report(story, &race)
+    race(story, scene)
 }
 
 /// Comparisons of the selection and of a sort.
 fn count(vocab_size: usize, seed: u64) -> (u64, u64) {
-    let logits = made_up_logits(vocab_size, seed);
-    let numbers: Vec<Counted> = logits.into_iter().map(Counted).collect();
+    let mut numbers: Vec<Counted> = made_up_logits(vocab_size, seed).into_iter().map(Counted).collect();
     let select = comparisons(|| top_k(&numbers, TOP_K, &mut Vec::new()));
-    let sort = comparisons(|| {
-        let mut ids: Vec<u32> = (0..vocab_size as u32).collect();
-        let number = |id: &u32| numbers[*id as usize];
-        ids.sort_by(|a, b| number(b).partial_cmp(&number(a)).expect("no NaN"));
-    });
+    let sort = comparisons(|| numbers.sort_by(|a, b| b.partial_cmp(a).expect("no NaN")));
     (select, sort)
 }
 
-/// What the entries choose with.
-fn params(scene: &Scene, top_k: usize, vocab_size: usize) -> anyhow::Result<CheckedParams> {
-    let params = SamplingParams {
-        top_k,
-        top_p: 0.9,
-        seed: scene.seed,
-        ..SamplingParams::default()
-    };
-    Ok(params.check(vocab_size)?)
-}
-
-fn raced(story: &mut Story, scene: &Scene) -> anyhow::Result<RaceResult> {
+fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let mut race = Race::new("vocabulary", "One token, by size of the vocabulary")
         .unit("µs")
         .rounds(5)
         .at_least(Duration::from_millis(5));
     for vocab_size in VOCABULARIES {
-        let logits = made_up_logits(vocab_size, scene.seed);
-        let few = params(scene, TOP_K, vocab_size)?;
-        let nucleus = params(scene, 0, vocab_size)?;
+        let logits = made_up_logits(vocab_size, scene.args.seed);
+        let params = |top_k| scene.params(|p| (p.top_k, p.top_p) = (top_k, 0.9)).check(vocab_size);
+        let (few, nucleus) = (params(TOP_K)?, params(0)?);
         let fast = Sampler::new().sample(&few, &[], &[], &mut logits.clone())?;
         let slow = full_sort::sample(&few, &[], &[], &mut logits.clone())?;
-        anyhow::ensure!(fast.token == slow, "select and full sort chose differently");
-        // Nothing here writes on the logits, so that all calls see the same: no bias, no penalty.
-        let (of_greedy, mut of_select) = (logits.clone(), logits.clone());
-        let (mut of_nucleus, mut of_sort) = (logits.clone(), logits);
-        let (mut a, mut b) = (Sampler::new(), Sampler::new());
-        let slow = few.clone();
+        anyhow::ensure!(fast.token == slow, "select and full sort chose different tokens");
+        // Without bias and penalties no entry writes on its logits, so all calls see the same.
+        let select = |params: CheckedParams| {
+            let (mut sampler, mut logits) = (Sampler::new(), logits.clone());
+            move || sampler.sample(&params, &[], &[], black_box(&mut logits)).is_ok()
+        };
+        let (of_greedy, mut of_sort) = (logits.clone(), logits.clone());
         let x = Some(vocab_size as f64);
         race = race
-            .entry(GREEDY, x, move || greedy(std::hint::black_box(&of_greedy)).is_ok())
-            .entry(SELECT, x, move || {
-                a.sample(&few, &[], &[], std::hint::black_box(&mut of_select)).is_ok()
-            })
-            .entry(NUCLEUS, x, move || {
-                b.sample(&nucleus, &[], &[], std::hint::black_box(&mut of_nucleus))
-                    .is_ok()
-            })
+            .entry(GREEDY, x, move || greedy(black_box(&of_greedy)).is_ok())
+            .entry(SELECT, x, select(few.clone()))
+            .entry(NUCLEUS, x, select(nucleus))
             .entry(SORT, x, move || {
-                full_sort::sample(&slow, &[], &[], std::hint::black_box(&mut of_sort)).is_ok()
+                full_sort::sample(&few, &[], &[], black_box(&mut of_sort)).is_ok()
             });
     }
     let race = race.baseline(SORT).check(|a, b| match *a && *b {
         true => Ok(()),
         false => Err("a choice failed".into()),
     });
-    story.race(race)
-}
-
-fn report(story: &mut Story, race: &RaceResult) -> anyhow::Result<()> {
-    let mut chart = Chart::lines("vocabulary", "What one token costs")
+    let race = story.race(race)?;
+    let times = VOCABULARIES.map(|vocab_size| race.ratio_at(SELECT, SORT, vocab_size as f64));
+    story.values("sort_over_select", times);
+    let least = times[1].min(times[2]);
+    story.claim(Claim {
+        id: "S2",
+        claimed: "With k <= 50, top-p on the top-k result avoids the full sort and is much faster at real vocabulary \
+             sizes",
+        value: times[2],
+        unit: "times as fast at 131 072",
+        verdict: Verdict::of(least >= MUCH, least > 1.2),
+        note: &format!(
+            "Times as fast as the sort at vocabularies of 2 048, 32 768 and 131 072: {:.1}, {:.1}, {:.1}. “Much” is \
+             taken as {MUCH:.0} times at the two larger ones.",
+            times[0], times[1], times[2]
+        ),
+    });
+    let chart = Chart::lines("vocabulary", "What one token costs")
         .x_label("tokens of the vocabulary")
         .y_label("µs a token")
         .note("top-k 50 and top-p 0.9; logits made up; one thread")
         .log_x()
-        .log_y();
-    for name in [SORT, NUCLEUS, SELECT, GREEDY] {
-        chart = chart.series(name, race.line(name));
-    }
-    let times = VOCABULARIES.map(|vocab_size| race.ratio_at(SELECT, SORT, vocab_size as f64));
-    story.values("sort_over_select", times);
-    let verdict = match times[1..].iter().copied().fold(f64::INFINITY, f64::min) {
-        least if least >= MUCH => Verdict::Holds,
-        least if least > 1.2 => Verdict::Partly,
-        _ => Verdict::NotHere,
-    };
-    let note = format!(
-        "Times as fast as the sort at vocabularies of 2 048, 32 768 and 131 072: {:.1}, {:.1}, {:.1}. “Much” is taken as {MUCH:.0} times at the two larger ones.",
-        times[0], times[1], times[2]
-    );
-    story.claim(Claim {
-        id: "S2",
-        claimed: "With k <= 50, top-p on the top-k result avoids the full sort and is much faster at real vocabulary sizes",
-        value: times[2],
-        unit: "times as fast at 131 072",
-        verdict,
-        note: &note,
-    });
+        .log_y()
+        .race(&race, &[SORT, NUCLEUS, SELECT, GREEDY]);
     story.chart(&chart)?;
+    Ok(())
+}
+
+/// Runs eight requests of one length through lesson 08's engine, with its greedy choice if there are no parameters.
+/// Returns the time of the choices: microseconds a token, and as a share of the run.
+fn run(scene: &Scene, new_tokens: usize, params: Option<&CheckedParams>) -> anyhow::Result<(f64, f64)> {
+    let mut choose: Choice<CheckedParams> = match params {
+        Some(_) => choice::by_params(),
+        None => Box::new(|_, logits| greedy(logits)),
+    };
+    let nanos: Arc<AtomicU64> = Arc::default();
+    let spent = nanos.clone();
+    let engine = choice::engine(&scene.model, &scene.pool, SLOTS, new_tokens + 32);
+    let mut engine = engine.with_choice(Box::new(move |request, logits| {
+        let begun = Instant::now();
+        let token = choose(request, logits);
+        spent.fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
+        token
+    }));
+    engine.limits.end_of_text.clear();
+    let greedy_params = SamplingParams::greedy().check(scene.vocab_size())?;
+    for index in 0..SLOTS {
+        let params = params.unwrap_or(&greedy_params).clone();
+        engine.submit_with(&scene.beginning(index)?, new_tokens, params)?;
+    }
+    let (begun, mut tokens) = (Instant::now(), 0);
+    engine.run(&mut |event| {
+        tokens += usize::from(matches!(event, Event::Token { .. }));
+        Delivery::Taken
+    })?;
+    let nanos = nanos.load(Relaxed) as f64;
+    Ok((nanos / 1e3 / tokens as f64, nanos / begun.elapsed().as_nanos() as f64))
+}
+
+/// The engine with each request's own parameters against the same engine with the greedy choice.
+pub fn share_of_a_step(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    story.step(
+        "Ask what it costs in a step",
+        "Eight requests through lesson 08's engine, and only the choice differs.",
+    );
+    let (vocab_size, new_tokens) = (scene.vocab_size(), scene.size(48, 8));
+    let entries = [
+        ("nothing cut", scene.params(|_| {})),
+        ("top-k 50, top-p 0.9", scene.params(|p| (p.top_k, p.top_p) = (50, 0.9))),
+        ("top-p 0.9", scene.params(|p| p.top_p = 0.9)),
+        (
+            "penalties, top-p 0.9",
+            scene.params(|p| (p.repetition_penalty, p.frequency_penalty, p.top_p) = (1.1, 0.1, 0.9)),
+        ),
+    ];
+    let mut all: Vec<(&str, Option<CheckedParams>)> = vec![(GREEDY, None)];
+    for (name, params) in entries {
+        all.push((name, Some(params.check(vocab_size)?)));
+    }
+    let mut race = Race::new("step", "Eight requests, by how tokens are chosen")
+        .unit("tokens/s")
+        .work((SLOTS * new_tokens) as f64)
+        .rounds(scene.size(5, 1));
+    for (name, params) in &all {
+        race = race.entry(name, None, move || run(scene, new_tokens, params.as_ref()).is_ok());
+    }
+    let race = race.baseline(GREEDY).check(|a, b| match *a && *b {
+        true => Ok(()),
+        false => Err("a step failed".into()),
+    });
+    let race = story.race(race)?;
+    let (mut shares, mut rows) = (Vec::new(), Vec::new());
+    let mut chart = Chart::bars("step", "What choosing costs")
+        .y_label("tokens a second, eight requests")
+        .note(&format!("model {}, vocabulary {vocab_size}", scene.model.name));
+    for (name, params) in &all {
+        let (micros, share) = run(scene, new_tokens, params.as_ref())?;
+        rows.push([
+            (*name).to_owned(),
+            format!("{micros:.1}"),
+            format!("{:.1} %", 100.0 * share),
+        ]);
+        shares.push((name, share));
+        chart = chart.bar(name, race.median(name));
+    }
+    story.rows(&["choice", "µs a token", "share of a step"], rows);
+    story.values("share_of_a_step", &shares);
+    story.say(format!(
+        "A vocabulary of {vocab_size}. Each row of a step is chosen from alone, so eight requests pay eight times. \
+         The race before shows the cost at a real vocabulary; compare it with the milliseconds of a larger model's \
+         step. Top-p alone is expensive if the model is unsure, as random weights are: nearly all tokens stay and \
+         must be put in order. Top-k before it avoids that."
+    ));
+    story.chart(&chart.baseline(GREEDY))?;
     Ok(())
 }

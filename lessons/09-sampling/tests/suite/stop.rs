@@ -1,5 +1,6 @@
-//! Texts that end an answer, however they are cut into tokens.
+//! Stop texts, cut into tokens in every way.
 
+use generation::text::decode_continuation;
 use loading::Tokenizer;
 use proptest::prelude::*;
 use sampling::SamplingParams;
@@ -7,21 +8,19 @@ use sampling::answer::AnswerText;
 use sampling::stop::StopText;
 use training::TokenId;
 
-/// Where the first stop ends first, and where it begins; of two that end together the one that begins first. By trying all ends.
+/// Start and index of the stop that ends first; of two that end together, of the one that begins first. Tries all ends.
 fn first_stop(text: &str, stops: &[String]) -> Option<(usize, usize)> {
     for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
-        let ending = stops.iter().filter(|stop| text[..end].ends_with(stop.as_str()));
-        if let Some((start, index)) = ending
-            .map(|stop| (end - stop.len(), stops.iter().position(|other| other == stop).unwrap()))
-            .min()
-        {
-            return Some((start, index));
+        let ending = (stops.iter().enumerate()).filter(|(_, stop)| text[..end].ends_with(stop.as_str()));
+        let first = ending.map(|(index, stop)| (end - stop.len(), index)).min();
+        if first.is_some() {
+            return first;
         }
     }
     None
 }
 
-/// Text over few letters, so that stops are found and nearly found all the time; with letters of more than one byte.
+/// Text over few letters, so that stops are often found or nearly found. Some letters have more than one byte.
 fn text(most: usize) -> impl Strategy<Value = String> {
     proptest::collection::vec(prop_oneof![Just('a'), Just('b'), Just('é'), Just('好')], 0..most)
         .prop_map(String::from_iter)
@@ -30,7 +29,7 @@ fn text(most: usize) -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
 
-    /// However the text is cut: the pieces, put together, are the text up to the first stop.
+    /// For all cuts: the released pieces together are the text up to the first stop.
     #[test]
     fn releases_add_up_to_the_text_before_the_stop(
         text in text(40),
@@ -45,18 +44,19 @@ proptest! {
             let released = watch.push(&text[cut[0]..cut[1]]);
             shown.push_str(&released.text);
             found = released.stop;
-            // Nothing of a stop that may still come has been shown, and not more is held back than that.
+            // Exactly the beginning of a stop that may still come is held back.
             let so_far = &text[..cut[1]];
             if found.is_none() {
                 let held = &so_far[shown.len()..];
-                prop_assert!(held.is_empty() || stops.iter().any(|stop| stop.starts_with(held)), "{held:?} is held back");
+                let may_stop = held.is_empty() || stops.iter().any(|stop| stop.starts_with(held));
+                prop_assert!(may_stop, "{held:?} is held back");
             }
         }
         shown.push_str(&watch.finish());
         match first_stop(&text, &stops) {
             Some((start, index)) => {
                 prop_assert_eq!(shown, &text[..start]);
-                prop_assert_eq!(found.map(|found| &stops[found]), Some(&stops[index]));
+                prop_assert_eq!(found, Some(index));
             }
             None => {
                 prop_assert_eq!(shown, text);
@@ -73,10 +73,7 @@ fn stops(texts: &[&str]) -> Vec<String> {
 #[test]
 fn a_stop_split_over_pieces_is_found_and_its_beginning_is_not_shown() {
     let mut watch = StopText::new(&stops(&["\nUser:"]));
-    let shown: Vec<String> = ["Hello", "\nUs", "er", ": and more"]
-        .iter()
-        .map(|piece| watch.push(piece).text)
-        .collect();
+    let shown = ["Hello", "\nUs", "er", ": and more"].map(|piece| watch.push(piece).text);
     assert_eq!(shown, ["Hello", "", "", ""]);
     assert_eq!(watch.push("nothing more").stop, Some(0));
     assert_eq!(watch.finish(), "");
@@ -90,21 +87,18 @@ fn held_back_text_comes_out_at_the_end() {
 }
 
 #[test]
-fn a_beginning_that_is_no_stop_is_shown_as_soon_as_that_is_known() {
+fn a_beginning_that_becomes_no_stop_is_shown_at_once() {
     let mut watch = StopText::new(&stops(&["aab"]));
-    let shown: Vec<String> = ["a", "a", "a", "c"]
-        .iter()
-        .map(|piece| watch.push(piece).text)
-        .collect();
+    let shown = ["a", "a", "a", "c"].map(|piece| watch.push(piece).text);
     assert_eq!(shown, ["", "", "a", "aac"]);
 }
 
-/// A tokenizer whose tokens are cut anywhere: this workbook's.
+/// This workbook's tokenizer, whose tokens may end within a character.
 fn tokenizer() -> Tokenizer {
     generation::Model::open("stories").unwrap().tokenizer.unwrap()
 }
 
-/// What a reader sees of these tokens.
+/// The text that is shown for these tokens, and whether a stop has ended it.
 fn seen(tokenizer: &Tokenizer, tokens: &[TokenId], params: &SamplingParams) -> (String, bool) {
     let (mut answer, mut shown) = (AnswerText::new(tokenizer, params), String::new());
     for token in tokens {
@@ -114,21 +108,18 @@ fn seen(tokenizer: &Tokenizer, tokens: &[TokenId], params: &SamplingParams) -> (
     (shown + &answer.finish(), is_over)
 }
 
-/// Tokens to text to stop, for each way to cut a text out of a story as a stop; characters are split over tokens, too.
+/// Every short part of a text is once the stop, in a text whose characters are split over tokens too.
 #[test]
 fn tokens_become_the_text_before_the_stop() {
     let tokenizer = tokenizer();
     let text = " The owl said: “你好, Grüße!” and flew 🦉 away. The end.";
     let tokens = tokenizer.encode(text, false).unwrap();
-    let whole = generation::text::decode_continuation(&tokenizer, &tokens);
+    let whole = decode_continuation(&tokenizer, &tokens);
     let borders: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
     for start in &borders {
         for len in [1, 2, 5] {
             let stop: String = whole[*start..].chars().take(len).collect();
-            let params = SamplingParams {
-                stop: vec![stop.clone(), "never".to_owned()],
-                ..SamplingParams::default()
-            };
+            let params = SamplingParams::default().with(|p| p.stop = stops(&[&stop, "never"]));
             let (shown, is_over) = seen(&tokenizer, &tokens, &params);
             assert!(is_over, "{stop:?} was not found");
             assert_eq!(shown, whole[..whole.find(&stop).unwrap()]);
@@ -137,35 +128,30 @@ fn tokens_become_the_text_before_the_stop() {
     assert_eq!(seen(&tokenizer, &tokens, &SamplingParams::default()), (whole, false));
 }
 
-/// The token is no part of the answer; what was held back is.
+/// The stop token is not part of the answer; text that was held back is.
 #[test]
 fn a_token_ends_the_answer_too() {
     let tokenizer = tokenizer();
     let tokens = tokenizer.encode(" one two three", false).unwrap();
-    let params = SamplingParams {
-        stop_ids: vec![tokens[tokens.len() - 1]],
-        stop: stops(&["two four"]),
-        ..SamplingParams::default()
+    let [before @ .., last] = &tokens[..] else {
+        panic!("no tokens")
     };
-    let (shown, is_over) = seen(&tokenizer, &tokens, &params);
-    let expected = generation::text::decode_continuation(&tokenizer, &tokens[..tokens.len() - 1]);
-    assert_eq!((shown, is_over), (expected, true));
+    let params = SamplingParams::default().with(|p| (p.stop_ids, p.stop) = (vec![*last], stops(&["two four"])));
+    let expected = decode_continuation(&tokenizer, before);
+    assert_eq!(seen(&tokenizer, &tokens, &params), (expected, true));
 }
 
-/// Half a character at the end becomes one replacement character, after whatever was held back.
+/// Half a character at the end becomes one replacement character, after the text that was held back.
 #[test]
 fn half_a_character_at_the_end_is_not_lost() {
     let tokenizer = tokenizer();
     let tokens = tokenizer.encode(" ab好", false).unwrap();
-    let params = SamplingParams {
-        stop: stops(&["bc"]),
-        ..SamplingParams::default()
-    };
+    let params = SamplingParams::default().with(|p| p.stop = stops(&["bc"]));
     let cut = &tokens[..tokens.len() - 1];
-    let expected = generation::text::decode_continuation(&tokenizer, cut);
+    let expected = decode_continuation(&tokenizer, cut);
     assert!(
         expected.ends_with('\u{fffd}'),
-        "{expected:?} is to end within a character"
+        "{expected:?} must end within a character"
     );
     assert_eq!(seen(&tokenizer, cut, &params).0, expected);
 }

@@ -1,23 +1,25 @@
 //! The largest few of many, without sorting the many.
 //!
 //! ```text
-//! simple:  sort all by size, keep the first k                 n log2 n comparisons
-//! here:    keep 2 k; when they are full, drop the lower half   about n comparisons
+//! simple:  sort all numbers, keep the first k                                n log2 n comparisons
+//! here:    collect numbers; whenever there are 2 k, drop the lower half      about n comparisons
 //! ```
 //!
 //! What the real code adds:
-//! 1. The smallest of the upper half is a bar. A number that is not above it has k at least as good before it, so it is read and forgotten.
+//! 1. The smallest number of the upper half is the bar. For a number that is not above the bar, k numbers that are at
+//!    least as large came before, so it is skipped after one comparison.
 //! 2. Dropping the lower half needs no order inside the halves: `select_nth_unstable_by` partitions.
-//! 3. Only the k that are left are sorted.
+//! 3. Only the k numbers that are left are sorted.
 
-/// Indices of the `k` largest numbers, the largest first; of equal ones the lower index comes first, and stays when only one can.
+/// Writes the indices of the `k` largest numbers into `kept`, the largest first. Of equal numbers the lower index comes
+/// first, and it is the one that stays if there is room for one.
 ///
-/// What stood in `kept` is forgotten. Fewer than `k` numbers are all kept. The vocabulary is read once: whatever is not above the
-/// smallest of `k` numbers that are already there can not be among the largest. Cost: about one comparison a number while `k` is small against
-/// them, where sorting takes log2 of their count; nothing is allocated once `kept` had room for `2 k` indices.
+/// The earlier content of `kept` is dropped. If there are fewer than `k` numbers, all are kept. Cost: about one
+/// comparison per number while `k` is small against their count `n`, where a sort takes log2 of `n`; no allocation once
+/// `kept` has room for `2 k` indices.
 pub fn top_k<T: Copy + PartialOrd>(numbers: &[T], k: usize, kept: &mut Vec<u32>) {
-    kept.clear();
     // ANCHOR: ex_09_2
+    kept.clear();
     let before = |a: &u32, b: &u32| {
         let (x, y) = (numbers[*a as usize], numbers[*b as usize]);
         y.partial_cmp(&x).expect("no NaN").then(a.cmp(b))

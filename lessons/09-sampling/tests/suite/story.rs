@@ -1,10 +1,11 @@
-//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts, and what a model says are taken out, so
-//! that every machine has the same transcript.
+//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts and texts of the model
+//! are taken out, so that every machine has the same transcript.
 
 use fixtures::without_figures;
+use lab::story::check_predictions;
 use std::process::Command;
 
-/// Lines that a machine or a model decides, by their beginnings; what is told in their place ends there.
+/// Beginnings of lines that depend on the machine or the model. The rest of such a line is taken out.
 const NOT_OURS: [&str; 10] = [
     "model ",
     "Claim",
@@ -18,37 +19,34 @@ const NOT_OURS: [&str; 10] = [
     "c) about",
 ];
 
-/// Every number becomes #, and runs of blanks and of the lines of bars and tables one sign, since their widths hang on numbers.
+/// The transcript with # for every number, and one sign for runs of blanks and of the lines of bars and tables, whose
+/// widths depend on numbers.
 fn redacted(story: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
-    // Rows of tokens and their logits, and texts side by side: what a model says.
-    let mut in_texts = false;
-    let mut in_foreign = false;
+    // Whether the line belongs to texts of the model, or continues a line of `NOT_OURS`.
+    let (mut in_texts, mut in_foreign) = (false, false);
     for line in story.lines() {
         let text = line.trim();
-        let column = line.len() - line.trim_start().len();
+        let is_continued = line.len() - line.trim_start().len() > 4;
         let head = without_figures(text);
         let begins = head.starts_with("the likeliest ")
             || head.starts_with("token logit")
             || head.starts_with("seed answer text")
             || (head.starts_with("greedy (#)") && head.contains("repetition"));
-        let ends = text.is_empty() || text.starts_with("The same weights");
-        in_texts = (in_texts || begins) && !ends;
+        in_texts = begins || in_texts && !text.is_empty() && !text.starts_with("The same weights");
         let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
         if let Some(beginning) = foreign {
             lines.push(format!("{} …", beginning.trim()));
-        } else if begins {
-            lines.push(head);
-        } else if in_texts {
+        } else if in_texts && !begins {
             lines.push("(what a model says)".to_owned());
         } else if text.ends_with("baseline") || text.ends_with(" x") {
             // An entry of a race: its name.
             let name = text.split("  ").next();
             lines.push(format!("{} …", without_figures(name.unwrap_or_default())));
-        } else if !(in_foreign && column > 4) {
+        } else if !(in_foreign && is_continued) {
             lines.push(head);
         }
-        in_foreign = foreign.is_some() || (in_foreign && column > 4);
+        in_foreign = foreign.is_some() || in_foreign && is_continued;
     }
     lines.dedup();
     lines.join("\n") + "\n"
@@ -56,6 +54,7 @@ fn redacted(story: &str) -> String {
 
 #[test]
 fn the_story_is_told_step_by_step() {
+    check_predictions(include_str!("../../course.toml"));
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_lesson09"))
         .args(["--no-pause", "--threads", "2", "--tokens", "24", "--model"])
@@ -64,8 +63,7 @@ fn the_story_is_told_step_by_step() {
         .arg(folder.path())
         .output()
         .expect("the lesson starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let story = String::from_utf8(output.stdout).unwrap();
     insta::assert_snapshot!("story", redacted(&story));
 }

@@ -3,13 +3,16 @@
 use generation::lanes::exp;
 use layout::simd::with_fma;
 
-/// The probability of each token at a temperature: `e^(logit / temperature)`, divided by the sum of all of these.
+/// The probability of each token at a temperature: `e^(logit / temperature)`, divided by the sum of these powers over
+/// all tokens.
 ///
-/// The largest logit is subtracted first. That changes no probability, and no exponent is above zero: without it a logit of 9 at a temperature of
-/// 0.1 asks for e^90, which no f32 holds. A logit of -inf gets exactly 0.
+/// The largest logit is subtracted first. It cancels in the quotient, so no probability changes, and no exponent is
+/// above zero. Without it a logit of 9 at a temperature of 0.1 asks for e^90, which is more than an f32 holds. A logit
+/// of -inf gets exactly 0.
 ///
-/// Shapes: `logits`, `probabilities` `[tokens]`. At least one logit is above -inf, none is +inf or NaN. The sum runs in sixteen lanes of f64, lane
-/// `l` taking the tokens `l`, `l + 16`, … in ascending order, so that it is fast and has one order. Cost: one exponential a token.
+/// Shapes: `logits`, `probabilities` `[tokens]`. At least one logit is above -inf, none is +inf or NaN. The sum runs in
+/// sixteen lanes of f64: lane `l` adds the tokens `l`, `l + 16`, … in ascending order, which is fast and has one result
+/// on every machine. Cost: one exponential per token.
 ///
 /// # Panics
 /// If the lengths differ.

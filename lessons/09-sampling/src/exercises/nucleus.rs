@@ -1,10 +1,11 @@
 //! The border of top-p.
 
-/// How many of the likeliest tokens nucleus sampling keeps: a token stays while those before it have less than `top_p` together. So the token that
-/// crosses the border is kept, and there is always at least one.
+/// The number of likeliest tokens that top-p keeps. A token stays while the tokens before it have less than `top_p`
+/// together. So the token that crosses the border stays, and at least one token always stays.
 ///
-/// Shape: `probabilities` `[candidates]`, falling; `mass` is what all of them have together, of which `top_p` is a share. If `probabilities` are
-/// only the first of the candidates and all are kept, the border may lie further on. Cost: one addition for each kept token.
+/// Shape: `probabilities` `[candidates]`, falling. `mass` is the sum over all candidates, and the border is `top_p` of
+/// it. `probabilities` may hold only the first of the candidates; if all of these are kept, the border may lie further
+/// on. Cost: one addition per kept token.
 ///
 /// Source: nucleus sampling, Holtzman et al. 2020, arXiv:1904.09751.
 pub fn nucleus_len(probabilities: &[f32], mass: f64, top_p: f32) -> usize {

@@ -1,25 +1,25 @@
-//! What a token costs that was there before.
+//! Penalties on the logits of tokens that the text already contains.
 
 use crate::params::SamplingParams;
 
-/// Where a token was seen.
+/// Where a token occurs in the text of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Whether the prompt has it.
+    /// Whether the prompt contains the token.
     pub in_prompt: bool,
-    /// How often the output has it.
+    /// Number of times that the output contains the token.
     pub in_output: u32,
 }
 
 /// A token's logit after the three penalties.
 ///
-/// - *repetition*: a token of prompt or output is made less likely by a factor. A positive logit is divided by it; a negative one is multiplied, for
-///   dividing it would bring it nearer to zero and make the token likelier.
-/// - *presence*: taken once from a token that the output has.
-/// - *frequency*: taken once for each time that the output has it.
+/// - *repetition*: a factor for the tokens of prompt and output. A positive logit is divided by it. A negative logit is
+///   multiplied, because a division would bring it nearer to zero and make the token likelier.
+/// - *presence*: subtracted once if the output contains the token.
+/// - *frequency*: subtracted once for each time that the output contains the token.
 ///
-/// Sources: CTRL, Keskar et al. 2019, arXiv:1909.05858, section 4.1, for repetition (there only for positive scores); the OpenAI API reference for the
-/// other two.
+/// Sources: for repetition CTRL, Keskar et al. 2019, arXiv:1909.05858, section 4.1, which has positive scores only; for
+/// the other two the OpenAI API reference.
 pub fn penalize(logit: f32, seen: Seen, params: &SamplingParams) -> f32 {
     // ANCHOR: ex_09_5
     let mut logit = logit;
