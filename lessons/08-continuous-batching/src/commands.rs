@@ -1,9 +1,7 @@
 //! The command besides the story.
 
 use anyhow::Context;
-use continuous_batching::model_runner::ModelRunner;
-use continuous_batching::slot_cache::SlotCache;
-use continuous_batching::{Delivery, Engine, EngineLimits, Event, FinishReason, SeqId};
+use continuous_batching::{Delivery, Engine, EngineLimits, Event, FinishReason, ModelRunner, SeqId, SlotCache, Slots};
 use generation::Model;
 use generation::text::decode_continuation;
 use lab::args::CommonArgs;
@@ -116,11 +114,12 @@ fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<St
 }
 
 /// An engine with slots of `capacity` positions, or of the model's context if that is less.
-fn engine<'a>(model: &'a Model, pool: &'a Pool, slots: usize, capacity: usize) -> Engine<ModelRunner<'a>, SlotCache> {
+fn engine<'a>(model: &'a Model, pool: &'a Pool, slots: usize, capacity: usize) -> Engine<ModelRunner<'a>, Slots> {
     let max_seq_len = capacity.min(model.config.llama.max_seq_len);
-    let runner = ModelRunner::new(model, pool, slots, max_seq_len);
     let cache = SlotCache::new(&model.config.llama, slots, max_seq_len);
-    Engine::new(runner, cache, EngineLimits::of_model(&model.config, slots))
+    let runner = ModelRunner::new(model, pool, cache, slots, max_seq_len);
+    let limits = EngineLimits::of_model(&model.config, slots);
+    Engine::new(runner, Slots::new(slots, max_seq_len), limits)
 }
 
 /// One answer for machines.

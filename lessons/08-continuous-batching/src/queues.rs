@@ -58,9 +58,14 @@ impl<X> Queues<X> {
             free(&request);
             self.ended.push(request);
         };
-        // One by one and in place: a step allocates nothing.
-        while let Some(place) = self.waiting.iter().position(Request::is_finished) {
-            self.waiting.remove(place).into_iter().for_each(&mut end);
+        if self.waiting.iter().any(Request::is_finished) {
+            // One turn of the queue in place, so that nothing is allocated: each request leaves the front and, if it still waits, joins the back.
+            for _ in 0..self.waiting.len() {
+                match self.waiting.pop_front() {
+                    Some(request) if request.is_finished() => end(request),
+                    request => self.waiting.extend(request),
+                }
+            }
         }
         self.running
             .extract_if(.., |request| request.is_finished())

@@ -20,7 +20,7 @@ pub struct StepTrace {
     pub joined: Vec<SeqId>,
     /// Sequences that were computed, in the order of the batch.
     pub computed: Vec<Seat>,
-    /// Requests that still waited when the step had been scheduled, oldest first.
+    /// Requests that wait after the step, oldest first.
     pub waiting: Vec<SeqId>,
     /// Requests whose end was reported, and why they ended.
     pub finished: Vec<(SeqId, FinishReason)>,

@@ -1,5 +1,5 @@
-//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
-//! writes; `whole` at the end plays all of them together.
+//! What each exercise must do, smallest case first. The group of an exercise calls its own function and none of the others; the group `whole` at
+//! the end runs all of them together.
 
 use continuous_batching::{Request, SeqId, Status};
 use fixtures::expect;
@@ -10,17 +10,17 @@ fn ids(tokens: &[u32]) -> Vec<TokenId> {
     tokens.iter().copied().map(TokenId).collect()
 }
 
-/// Plain numbers, for messages.
+/// Token ids as numbers, for messages.
 fn plain(tokens: &[TokenId]) -> Vec<u32> {
     tokens.iter().map(|token| token.0).collect()
 }
 
-/// A request that waits for up to 8 tokens.
+/// A waiting request for up to 8 tokens.
 fn waiting(id: u64, prompt: &[u32]) -> Request {
     Request::new(SeqId(id), &ids(prompt), 8, 64)
 }
 
-/// A request that runs: the first `num_computed` of its tokens are in memory.
+/// A running request: the first `num_computed` of its tokens are in memory.
 fn running(id: u64, prompt: &[u32], output: &[u32], num_computed: usize) -> Request {
     let mut request = waiting(id, prompt);
     request.output = ids(output);
@@ -32,7 +32,7 @@ fn running(id: u64, prompt: &[u32], output: &[u32], num_computed: usize) -> Requ
     request
 }
 
-/// The options of a question in `course.toml`, and which of them it calls right.
+/// The options of a question in `course.toml`, and the index of the right one.
 fn question(id: &str) -> (Vec<String>, usize) {
     fixtures::question(include_str!("../course.toml"), id)
 }
@@ -42,23 +42,23 @@ mod ex_08_1_ragged_batch {
     use super::{expect, plain, running};
     use continuous_batching::Request;
     use continuous_batching::batch::Batch;
-    use continuous_batching::ragged::build_batch;
+    use continuous_batching::exercises::ragged::build_batch;
 
-    /// The batch of these requests, built over what an earlier step left behind.
+    /// The batch of these requests.
     fn built(requests: &[Request]) -> Batch {
         let mut batch = Batch::default();
         build_batch(requests, &mut batch);
         batch
     }
 
-    /// Whose rows begin where: (id, first_row, num_rows).
+    /// The sequences as (id, first_row, num_rows).
     fn shares(batch: &Batch) -> Vec<(u64, usize, usize)> {
         let share = |s: &continuous_batching::batch::BatchSequence| (s.id.0, s.first_row, s.num_rows);
         batch.sequences.iter().map(share).collect()
     }
 
     #[test]
-    fn one_that_just_joined_brings_its_whole_prompt() {
+    fn a_request_that_just_joined_brings_its_whole_prompt() {
         let batch = built(&[running(1, &[50, 51, 52], &[], 0)]);
         let what = "request 1 with prompt [50, 51, 52], nothing computed";
         expect(&format!("{what}: tokens"), plain(&batch.tokens), [50, 51, 52]);
@@ -70,16 +70,26 @@ mod ex_08_1_ragged_batch {
         );
     }
 
-    /// The keys and values of everything before it are in memory.
     #[test]
-    fn one_that_decodes_brings_its_newest_token() {
+    fn positions_begin_at_zero_in_each_prompt() {
+        let requests = [running(1, &[50, 51], &[], 0), running(2, &[70, 71], &[], 0)];
+        expect(
+            "requests 1 and 2 bring prompts of 2: positions",
+            &built(&requests).positions[..],
+            [0, 1, 0, 1],
+        );
+    }
+
+    /// Keys and values of all tokens before it are in memory.
+    #[test]
+    fn a_request_that_decodes_brings_its_newest_token() {
         let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 4)]);
         let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 4 of these computed";
         expect(&format!("{what}: tokens"), plain(&batch.tokens), [61]);
         expect(&format!("{what}: positions"), &batch.positions[..], [4]);
     }
 
-    /// A row's position says which keys it may see and how far it is turned. Row 1 of the batch is not position 1 of its text.
+    /// The position of a row says which keys it sees and how far it is turned. Row 1 of the batch is not position 1 of its text.
     #[test]
     fn positions_count_within_a_sequence_not_within_the_batch() {
         let requests = [running(1, &[50, 51, 52], &[60], 3), running(2, &[70, 71], &[], 0)];
@@ -106,7 +116,7 @@ mod ex_08_1_ragged_batch {
 
     /// Lesson 07 would make this a rectangle of 2 x 4.
     #[test]
-    fn nobody_is_padded_to_the_longest() {
+    fn no_request_is_padded_to_the_longest() {
         let requests = [running(1, &[50, 51, 52, 53], &[], 0), running(2, &[70], &[71], 1)];
         expect(
             "request 1 brings 4 rows, request 2 brings 1: tokens",
@@ -115,9 +125,9 @@ mod ex_08_1_ragged_batch {
         );
     }
 
-    /// Two of five tokens are in memory, so three are to be computed: neither all nor one.
+    /// Two of five tokens are in memory, so three are to be computed: neither all of them nor one.
     #[test]
-    fn whatever_is_not_in_memory_is_computed() {
+    fn all_tokens_that_are_not_in_memory_are_computed() {
         let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 2)]);
         let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 2 of these computed";
         expect(&format!("{what}: tokens"), plain(&batch.tokens), [52, 60, 61]);
@@ -125,7 +135,7 @@ mod ex_08_1_ragged_batch {
     }
 
     #[test]
-    fn everybody_wants_the_token_after_the_last_row() {
+    fn every_request_wants_the_token_after_its_last_row() {
         let requests = [running(1, &[50, 51], &[], 0), running(2, &[70], &[71], 1)];
         let wants = built(&requests)
             .sequences
@@ -135,9 +145,9 @@ mod ex_08_1_ragged_batch {
         expect("requests 1 and 2: wants_logits", wants, [true, true]);
     }
 
-    /// The batch of the step before is handed in, for its room.
+    /// The batch of the step before is passed in, so that its memory is used again.
     #[test]
-    fn what_stood_in_the_batch_is_forgotten() {
+    fn the_rows_of_the_step_before_are_removed() {
         let mut batch = Batch::default();
         build_batch(&[running(1, &[50, 51], &[], 0)], &mut batch);
         build_batch(&[running(1, &[50, 51], &[60], 2)], &mut batch);
@@ -148,23 +158,25 @@ mod ex_08_1_ragged_batch {
         );
         expect("the same: positions", &batch.positions[..], [2]);
         expect("the same: (id, first_row, num_rows)", shares(&batch), [(1, 0, 1)]);
-        build_batch(&[], &mut batch);
+        build_batch::<()>(&[], &mut batch);
         assert!(
             batch.is_empty() && batch.sequences.is_empty(),
-            "nobody runs\n  expected an empty batch\n  found    {batch:?}"
+            "no request runs\n  expected an empty batch\n  found    {} rows of {} sequences",
+            batch.num_rows(),
+            batch.sequences.len()
         );
     }
 }
 
-/// 08.2 Admit: who joins, first come first served.
+/// 08.2 Admit: which requests join, first come, first served.
 mod ex_08_2_admit {
     use super::{expect, running, waiting};
-    use continuous_batching::admission::admit;
+    use continuous_batching::exercises::admission::admit;
     use continuous_batching::memory::{Admission, Memory};
     use continuous_batching::queues::Queues;
     use continuous_batching::{Request, SeqId, Status};
 
-    /// Memory of so many tokens, which a request holds as long as its prompt is: it refuses some and admits others.
+    /// Memory for a number of tokens. A request takes as many as its prompt has, so some requests find no room where others do.
     struct Room {
         tokens: usize,
         held: Vec<(SeqId, usize)>,
@@ -197,7 +209,11 @@ mod ex_08_2_admit {
             Admission::Admitted
         }
 
-        fn release(&mut self, id: SeqId) -> bool {
+        fn grow(&mut self, _: SeqId, _: usize) -> bool {
+            true
+        }
+
+        fn free(&mut self, id: SeqId) -> bool {
             let before = self.held.len();
             self.held.retain(|(held, _)| *held != id);
             self.held.len() < before
@@ -211,10 +227,12 @@ mod ex_08_2_admit {
             self.held.len()
         }
 
+        fn write_table(&self, _: SeqId, _: &mut Vec<u32>) {}
+
         fn check_invariants(&self) {}
     }
 
-    /// Queues in which requests wait with prompts of these lengths: ids from 1.
+    /// Queues in which requests with prompts of these lengths wait. Ids count from 1.
     fn queue(prompts: &[usize]) -> Queues {
         let mut queues = Queues::default();
         let requests = prompts.iter().zip(1..);
@@ -235,10 +253,10 @@ mod ex_08_2_admit {
         let what = "1, 2 and 3 wait, one may run";
         expect(&format!("{what}: runs"), in_order(&queues.running), [1]);
         expect(&format!("{what}: wait"), in_order(&queues.waiting), [2, 3]);
-        expect(&format!("{what}: how many joined"), joined, 1usize);
+        expect(&format!("{what}: number that joined"), joined, 1usize);
     }
 
-    /// Four places, three who wait: all of them join now, not one a step.
+    /// Four places, three waiting requests: all of them join now, not one in each step.
     #[test]
     fn as_many_join_as_there_is_room_for() {
         let mut queues = queue(&[1, 1, 1]);
@@ -248,12 +266,12 @@ mod ex_08_2_admit {
             in_order(&queues.running),
             [1, 2, 3],
         );
-        expect("the same: how many joined", joined, 3usize);
+        expect("the same: number that joined", joined, 3usize);
     }
 
-    /// A static batch would let nobody in before its last one is done.
+    /// A static batch would let no request in before all of its own are done.
     #[test]
-    fn those_who_run_keep_nobody_out() {
+    fn running_requests_keep_no_other_out() {
         let mut queues = queue(&[1, 1]);
         queues.running.push(running(7, &[9], &[9], 1));
         admit(&mut queues, &mut Room::of(64), 2);
@@ -265,7 +283,7 @@ mod ex_08_2_admit {
     }
 
     #[test]
-    fn no_more_run_than_may() {
+    fn at_most_max_running_requests_run() {
         let mut queues = queue(&[1]);
         queues
             .running
@@ -276,36 +294,36 @@ mod ex_08_2_admit {
             in_order(&queues.running),
             [7, 8],
         );
-        expect("the same: how many joined", joined, 0usize);
+        expect("the same: number that joined", joined, 0usize);
     }
 
-    /// Memory that was reserved for somebody who does not join is lost: nobody will give it back.
+    /// Memory that was reserved for a request that does not join is lost: no request frees it.
     #[test]
-    fn memory_is_held_by_those_who_run_and_by_nobody_else() {
+    fn memory_is_held_by_running_requests_only() {
         let mut room = Room::of(64);
         let mut queues = queue(&[1, 1, 1]);
         admit(&mut queues, &mut room, 2);
         expect(
-            "1, 2 and 3 wait, two may run: who holds memory, against who runs",
+            "1, 2 and 3 wait, two may run: requests that hold memory, against those that run",
             room.holders(),
             in_order(&queues.running),
         );
     }
 
-    /// Request 1 needs 5, request 2 would fit. If it went first, and the next small one after it, 1 would wait for ever.
+    /// Request 1 needs 5, request 2 would fit. If 2 joined first, and the next small one after it, 1 would wait for ever.
     #[test]
-    fn nobody_overtakes_the_one_who_finds_no_room() {
+    fn no_request_overtakes_one_that_finds_no_room() {
         let mut queues = queue(&[5, 2]);
         let joined = admit(&mut queues, &mut Room::of(3), 4);
         let what = "memory for 3 tokens; request 1 needs 5, request 2 needs 2";
         expect(&format!("{what}: run"), in_order(&queues.running), Vec::<u64>::new());
         expect(&format!("{what}: wait"), in_order(&queues.waiting), [1, 2]);
-        expect(&format!("{what}: how many joined"), joined, 0usize);
+        expect(&format!("{what}: number that joined"), joined, 0usize);
     }
 
-    /// What is known of it until its prompt is computed.
+    /// Its status until its prompt is computed.
     #[test]
-    fn who_joins_is_prefilling() {
+    fn a_request_that_joins_is_prefilling() {
         let mut queues = queue(&[1, 1]);
         admit(&mut queues, &mut Room::of(64), 1);
         let status = |request: Option<&Request>| request.map(|request| request.status);
@@ -322,16 +340,16 @@ mod ex_08_2_admit {
     }
 
     #[test]
-    fn where_nobody_waits_nothing_happens() {
+    fn with_an_empty_queue_nothing_happens() {
         let mut queues = queue(&[]);
         queues.running.push(running(7, &[9], &[9], 1));
         expect(
-            "7 runs, nobody waits: how many joined",
+            "7 runs, none waits: number that joined",
             admit(&mut queues, &mut Room::of(64), 2),
             0usize,
         );
         expect(
-            "7 runs, nobody waits: its status",
+            "7 runs, none waits: its status",
             queues.running[0].status,
             Status::Decoding,
         );
@@ -342,7 +360,7 @@ mod ex_08_2_admit {
 mod ex_08_3_recycle {
     use super::expect;
     use continuous_batching::SeqId;
-    use continuous_batching::recycle::recycle;
+    use continuous_batching::exercises::recycle::recycle;
     use continuous_batching::slots::{Slot, SlotId};
 
     fn held(owner: u64) -> Slot {
@@ -356,7 +374,7 @@ mod ex_08_3_recycle {
         Slot::Free { next: next.map(SlotId) }
     }
 
-    /// The slots on the free list, first one first; at most eight, so that a circle ends.
+    /// The slots on the free list, in order; at most eight, so that a circle ends.
     fn on_the_list(slots: &[Slot], first_free: Option<SlotId>) -> Vec<usize> {
         let next = |slot: &SlotId| match slots[slot.0] {
             Slot::Free { next } => next,
@@ -369,53 +387,53 @@ mod ex_08_3_recycle {
     }
 
     #[test]
-    fn a_slot_that_is_given_back_is_free() {
+    fn a_slot_that_is_freed_is_free() {
         let (mut slots, mut first_free) = ([held(7)], None);
-        let given_back = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
-        let what = "one slot, held by 7, and 7 gives it back";
-        expect(&format!("{what}: returned"), given_back, true);
+        let freed = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
+        let what = "one slot, held by 7, and 7 frees it";
+        expect(&format!("{what}: returned"), freed, true);
         expect(&format!("{what}: slot 0"), slots[0], free(None));
         expect(&format!("{what}: first_free"), first_free, Some(SlotId(0)));
     }
 
-    /// The list is a chain: whoever writes a new first one must hang the old one behind it.
+    /// The list is a chain: the slot that was first until now comes behind the new first one.
     #[test]
-    fn those_on_the_list_stay_on_it() {
+    fn slots_on_the_list_stay_on_it() {
         let (mut slots, mut first_free) = ([held(7), free(None), free(Some(1))], Some(SlotId(2)));
         recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
         expect(
-            "2 and 1 are free, in this order, and 0 is given back: the free list",
+            "2 and 1 are free, in this order, and 0 is freed: the free list",
             on_the_list(&slots, first_free),
             [0, 2, 1],
         );
     }
 
-    /// Twice on the list, and two requests would get it.
+    /// If the slot were on the list twice, two requests would get it.
     #[test]
-    fn a_second_release_changes_nothing() {
+    fn a_second_free_changes_nothing() {
         let (mut slots, mut first_free) = ([held(7)], None);
         recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
         let again = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
-        expect("7 gives slot 0 back a second time: returned", again, false);
         expect(
-            "one slot, given back twice: the free list",
+            "one slot, freed twice: the free list",
             on_the_list(&slots, first_free),
             [0],
         );
+        expect("7 frees slot 0 a second time: returned", again, false);
     }
 
-    /// 7 left, 9 sits there now, and a late cancel of 7 arrives.
+    /// 7 left, 9 holds its slot now, and a late cancel of 7 arrives.
     #[test]
     fn the_next_owner_keeps_the_slot() {
         let (mut slots, mut first_free) = ([held(9), free(None)], Some(SlotId(1)));
-        let given_back = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
-        expect("slot 0 is held by 9, and 7 gives it back: returned", given_back, false);
-        expect("the same: slot 0", slots[0], held(9));
+        let freed = recycle(&mut slots, &mut first_free, SlotId(0), SeqId(7));
+        expect("slot 0 is held by 9, and 7 frees it: slot 0", slots[0], held(9));
         expect("the same: the free list", on_the_list(&slots, first_free), [1]);
+        expect("the same: returned", freed, false);
     }
 
     #[test]
-    fn the_others_are_left_alone() {
+    fn other_slots_stay_as_they_are() {
         let (mut slots, mut first_free) = ([held(4), held(7), held(5)], None);
         recycle(&mut slots, &mut first_free, SlotId(1), SeqId(7));
         expect(
@@ -430,13 +448,14 @@ mod ex_08_3_recycle {
 mod ex_08_4_step {
     use super::{expect, ids};
     use continuous_batching::batch::{Batch, BatchSequence};
+    use continuous_batching::exercises::step::step;
     use continuous_batching::queues::Queues;
-    use continuous_batching::step::step;
     use continuous_batching::{
-        Admission, Delivery, Engine, EngineError, EngineLimits, Event, Memory, Request, Runner, SeqId, Status,
+        Admission, Delivery, Engine, EngineError, EngineLimits, Event, Memory, Request, Runner, Schedule, SeqId, Status,
     };
+    use generation::GenerateError;
 
-    /// Who holds memory; there is always room.
+    /// The requests that hold memory; there is always room.
     #[derive(Default)]
     struct Holders(Vec<SeqId>);
 
@@ -450,7 +469,11 @@ mod ex_08_4_step {
             Admission::Admitted
         }
 
-        fn release(&mut self, id: SeqId) -> bool {
+        fn grow(&mut self, _: SeqId, _: usize) -> bool {
+            true
+        }
+
+        fn free(&mut self, id: SeqId) -> bool {
             let before = self.0.len();
             self.0.retain(|holder| *holder != id);
             self.0.len() < before
@@ -464,51 +487,61 @@ mod ex_08_4_step {
             self.0.len()
         }
 
+        fn write_table(&self, id: SeqId, table: &mut Vec<u32>) {
+            table.push(id.0 as u32);
+        }
+
         fn check_invariants(&self) {}
     }
 
-    /// Everybody who waits joins at once; each brings what is not computed.
-    fn everybody(queues: &mut Queues, memory: &mut Holders, _: &EngineLimits, batch: &mut Batch) -> usize {
-        let joined = queues.waiting.len();
-        for mut request in std::mem::take(&mut queues.waiting) {
-            let _ = memory.admit(&mut request);
-            request.status = Status::Prefilling;
-            queues.running.push(request);
-        }
-        batch.clear();
-        for request in &queues.running {
-            let first_row = batch.tokens.len();
-            for (position, token) in request.tokens().enumerate().skip(request.num_computed) {
-                batch.tokens.push(token);
-                batch.positions.push(position);
+    /// All waiting requests join at once. Each brings its tokens that are not computed.
+    struct AllAtOnce;
+
+    impl Schedule<Holders> for AllAtOnce {
+        fn schedule(&mut self, queues: &mut Queues, memory: &mut Holders, _: &EngineLimits, batch: &mut Batch) {
+            for mut request in std::mem::take(&mut queues.waiting) {
+                let _ = memory.admit(&mut request);
+                request.status = Status::Prefilling;
+                queues.running.push(request);
             }
-            batch.sequences.push(BatchSequence {
-                id: request.id,
-                first_row,
-                num_rows: batch.tokens.len() - first_row,
-                wants_logits: true,
-            });
+            for request in &queues.running {
+                let first_row = batch.tokens.len();
+                for (position, token) in request.tokens().enumerate().skip(request.num_computed) {
+                    batch.tokens.push(token);
+                    batch.positions.push(position);
+                }
+                batch.sequences.push(BatchSequence {
+                    id: request.id,
+                    first_row,
+                    num_rows: batch.tokens.len() - first_row,
+                    wants_logits: true,
+                });
+            }
         }
-        joined
     }
 
-    /// A model that counts: after token n it says n + 1. It notes its calls, and may do something else meanwhile.
+    /// A model that counts: after token n it says n + 1.
     struct Successor {
-        /// Sequences of each call.
+        /// Number of sequences in each call.
         calls: Vec<usize>,
-        /// What happens while it computes.
+        /// Is called while the model computes.
         meanwhile: Box<dyn FnMut()>,
-        /// Whose logits are no numbers.
+        /// The request whose logits are NaN.
         broken: Option<SeqId>,
+        /// Whether the pass fails.
+        fails: bool,
         logits: Vec<f32>,
     }
 
     const VOCAB: usize = 32;
 
-    impl Runner<Holders> for Successor {
-        fn forward(&mut self, _: &mut Holders, batch: &Batch) -> Result<&mut [f32], EngineError> {
+    impl Runner for Successor {
+        fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
             self.calls.push(batch.sequences.len());
             (self.meanwhile)();
+            if self.fails {
+                return Err(EngineError::Forward(GenerateError::NoLogits.into()));
+            }
             self.logits.clear();
             for sequence in batch.sampling() {
                 let says = batch.tokens[sequence.last_row()].index() + 1;
@@ -523,9 +556,9 @@ mod ex_08_4_step {
         }
     }
 
-    type TestEngine = Engine<Successor, Holders>;
+    type TestEngine = Engine<Successor, Holders, AllAtOnce>;
 
-    /// An engine with requests of these prompts and lengths, ids from 0. Token 30 ends a text.
+    /// An engine with requests of these prompts and lengths. Ids count from 0, and token 30 ends a text.
     fn engine(requests: &[(&[u32], usize)]) -> TestEngine {
         let limits = EngineLimits {
             max_running: 4,
@@ -538,10 +571,10 @@ mod ex_08_4_step {
             calls: Vec::new(),
             meanwhile: Box::new(|| {}),
             broken: None,
+            fails: false,
             logits: Vec::new(),
         };
-        let engine = Engine::new(runner, Holders::default(), limits);
-        let mut engine = engine.with_scheduler(Box::new(everybody));
+        let mut engine = Engine::with(runner, Holders::default(), AllAtOnce, limits);
         for (prompt, new_tokens) in requests {
             engine.submit(&ids(prompt), *new_tokens).unwrap();
         }
@@ -556,7 +589,7 @@ mod ex_08_4_step {
         }
     }
 
-    /// One step; what it told.
+    /// One step, and the events that it reports.
     #[track_caller]
     fn stepped(engine: &mut TestEngine) -> Vec<String> {
         let mut heard = Vec::new();
@@ -568,7 +601,7 @@ mod ex_08_4_step {
         heard
     }
 
-    /// What was said, without the ends.
+    /// The tokens among the events, without the ends.
     fn tokens(mut heard: Vec<String>) -> Vec<String> {
         heard.retain(|event| event.contains(" says "));
         heard
@@ -582,9 +615,9 @@ mod ex_08_4_step {
         expect(&format!("{what}: second step"), stepped(&mut engine), ["0 says 8"]);
     }
 
-    /// Row i of the logits belongs to the i-th request, however many rows of the batch each has.
+    /// Row i of the logits belongs to the i-th sequence that wants one, however many rows of the batch each has.
     #[test]
-    fn each_one_gets_the_token_of_its_own_row() {
+    fn each_request_gets_the_token_of_its_own_row() {
         let mut engine = engine(&[(&[1, 2, 3], 4), (&[10], 4), (&[20, 21], 4)]);
         expect(
             "prompts [1, 2, 3], [10] and [20, 21] in one step",
@@ -594,17 +627,17 @@ mod ex_08_4_step {
     }
 
     #[test]
-    fn one_pass_serves_everybody() {
+    fn one_pass_serves_all_requests() {
         let mut engine = engine(&[(&[1], 4), (&[10], 4), (&[20], 4)]);
         stepped(&mut engine);
         expect(
-            "three requests, one step: calls of the model, by the sequences of each",
+            "three requests, one step: number of sequences in each call of the model",
             engine.runner.calls,
             [3],
         );
     }
 
-    /// Whoever was submitted before the step is in it.
+    /// A request that was submitted before the step is in it.
     #[test]
     fn the_schedule_comes_before_the_pass() {
         let mut engine = engine(&[(&[1], 4)]);
@@ -617,39 +650,42 @@ mod ex_08_4_step {
         );
     }
 
-    /// Its last token and its end come in the same step, and nothing of it is left for the next one.
+    /// Its last token and its end come in the same step, and after the step it holds no memory.
     #[test]
-    fn who_ends_gives_its_place_back_in_the_same_step() {
+    fn a_request_that_ends_frees_its_memory_in_the_same_step() {
         let mut engine = engine(&[(&[1], 1), (&[10], 4)]);
+        let heard = stepped(&mut engine);
+        let what = "request 0 asks for one token, request 1 for four, one step";
+        let running: Vec<u64> = engine.queues.running.iter().map(|request| request.id.0).collect();
+        expect(&format!("{what}: requests that run"), running, [1]);
+        let holders: Vec<u64> = engine.memory.0.iter().map(|id| id.0).collect();
+        expect(&format!("{what}: requests that hold memory"), holders, [1]);
         expect(
-            "request 0 wants one token, request 1 four: first step",
-            stepped(&mut engine),
+            &format!("{what}: events"),
+            heard,
             ["0 says 2", "1 says 11", "0 ends: Length"],
         );
-        let running: Vec<u64> = engine.queues.running.iter().map(|request| request.id.0).collect();
-        expect("after the step: run", running, [1]);
-        expect("after the step: hold memory", &engine.memory.0[..], [SeqId(1)]);
     }
 
     /// The model says 30 after 29, and 30 ends a text.
     #[test]
-    fn the_end_of_a_text_is_told_as_an_end() {
+    fn an_end_of_text_token_is_reported_as_an_end() {
         let mut engine = engine(&[(&[28], 4)]);
         let mut heard = stepped(&mut engine);
         heard.extend(stepped(&mut engine));
         heard.extend(stepped(&mut engine));
         expect(
-            "the model says 29, then 30, which ends a text: all that is told",
+            "the model says 29, then 30, which ends a text: all events",
             heard,
             ["0 says 29", "0 ends: Stop"],
         );
     }
 
     #[test]
-    fn who_is_cancelled_while_the_model_computes_gets_no_token() {
+    fn a_request_cancelled_while_the_model_computes_gets_no_token() {
         let mut engine = engine(&[(&[1], 4), (&[10], 4)]);
         let canceller = engine.canceller();
-        engine.runner.meanwhile = Box::new(move || canceller.cancel(SeqId(0)));
+        engine.runner.meanwhile = Box::new(move || canceller.send(SeqId(0)).unwrap());
         expect(
             "request 0 is cancelled while the model computes for 0 and 1: tokens of this step",
             tokens(stepped(&mut engine)),
@@ -670,64 +706,119 @@ mod ex_08_4_step {
         });
         assert!(
             done.is_ok(),
-            "nobody takes the token of request 0\n  expected a step that goes on\n  found    {done:?}"
+            "the receiver of request 0 is gone\n  expected a step that goes on\n  found    {done:?}"
         );
         expect(
-            "nobody takes the token of request 0: tokens of this step",
+            "the receiver of request 0 is gone: tokens of this step",
             tokens(heard),
             ["0 says 2", "1 says 11"],
         );
         expect("tokens of the next step", tokens(stepped(&mut engine)), ["1 says 12"]);
     }
 
-    /// A step that fails can be tried again, so it may not have told anybody anything.
+    /// Logits of NaN are the fault of one request: the others are served as if it were not there.
     #[test]
-    fn a_failed_choice_publishes_nothing() {
-        let mut engine = engine(&[(&[1], 4), (&[10], 4)]);
+    fn a_failed_choice_ends_only_its_own_request() {
+        let mut engine = engine(&[(&[1], 4), (&[10], 4), (&[20], 4)]);
         engine.runner.broken = Some(SeqId(1));
         let mut heard = Vec::new();
         let done = step(&mut engine, &mut |event| {
             heard.push(told(&event));
             Delivery::Taken
         });
-        let is_choice = matches!(done, Err(EngineError::Choose { id: SeqId(1), .. }));
+        let what = "the logits of request 1 are NaN";
         assert!(
-            is_choice,
-            "the logits of request 1 are no numbers\n  expected an error that names request 1\n  found    {done:?}"
+            done.is_ok(),
+            "{what}\n  expected a step that goes on\n  found    {done:?}"
         );
-        expect("the same: what was told", heard, Vec::<String>::new());
-        let outputs: Vec<usize> = engine.queues.running.iter().map(|r| r.output.len()).collect();
-        expect("the same: tokens of both outputs", outputs, [0, 0]);
+        expect(
+            &format!("{what}: events of this step"),
+            heard,
+            ["0 says 2", "2 says 21", "1 ends: ChoiceFailed"],
+        );
         engine.runner.broken = None;
         expect(
-            "the same step tried again, with numbers",
+            &format!("{what} in one step: events of the next one"),
             stepped(&mut engine),
-            ["0 says 2", "1 says 11"],
+            ["0 says 3", "2 says 22"],
         );
     }
 
-    /// A request that wants no token is over when it is submitted. Its end is told by the next step, though that step computes nothing.
+    /// A cancel that arrives at the last moment before the first token is told still counts, also where another choice failed.
     #[test]
-    fn ends_are_told_even_when_nothing_is_computed() {
+    fn cancels_are_looked_at_before_any_token_is_told() {
+        let mut engine = engine(&[(&[1], 4), (&[10], 4), (&[20], 4)]);
+        let canceller = engine.canceller();
+        engine.runner.broken = Some(SeqId(0));
+        engine.choose = Box::new(move |request, logits| {
+            // The choice of request 2 comes last, after the pass.
+            if request.id == SeqId(2) {
+                canceller.send(SeqId(1)).unwrap();
+            }
+            generation::generate::greedy(logits)
+        });
+        expect(
+            "request 1 is cancelled while the token of request 2 is chosen: tokens of this step",
+            tokens(stepped(&mut engine)),
+            ["2 says 21"],
+        );
+    }
+
+    /// A pass that fails has computed nothing, so nothing is reported and no row counts as computed.
+    #[test]
+    fn a_failed_pass_reports_nothing() {
+        let mut engine = engine(&[(&[1], 4), (&[10], 0)]);
+        engine.runner.fails = true;
+        let mut heard = Vec::new();
+        let done = step(&mut engine, &mut |event| {
+            heard.push(told(&event));
+            Delivery::Taken
+        });
+        assert!(
+            matches!(done, Err(EngineError::Forward(_))),
+            "the pass fails\n  expected its error\n  found    {done:?}"
+        );
+        expect("the pass fails: events of this step", heard, Vec::<String>::new());
+        let computed: Vec<usize> = engine.queues.running.iter().map(|r| r.num_computed).collect();
+        expect("the pass fails: computed tokens of request 0", computed, [0]);
+    }
+
+    /// The rows of the pass are in memory now, whatever became of their requests.
+    #[test]
+    fn the_rows_of_the_pass_count_as_computed() {
+        let mut engine = engine(&[(&[1, 2, 3], 4)]);
+        stepped(&mut engine);
+        let request = &engine.queues.running[0];
+        expect(
+            "request 0 with prompt [1, 2, 3], after one step: num_computed",
+            request.num_computed,
+            3usize,
+        );
+        expect("the same: its status", request.status, Status::Decoding);
+    }
+
+    /// A request that asks for no token is over when it is submitted. The next step reports its end, though it computes nothing.
+    #[test]
+    fn ends_are_reported_even_when_nothing_is_computed() {
         let mut engine = engine(&[(&[1], 0)]);
         expect(
-            "request 0 wants no token, nobody else is there: this step",
+            "request 0 asks for no token and is alone: events of this step",
             stepped(&mut engine),
             ["0 ends: Length"],
         );
-        expect("the next step", stepped(&mut engine), Vec::<String>::new());
+        expect("events of the next step", stepped(&mut engine), Vec::<String>::new());
     }
 }
 
-/// 08.5 A test of cancellation: it passes the right engine and finds out each careless one.
+/// 08.5 A test of cancellation: it accepts the right engine and rejects each careless one.
 mod ex_08_5_cancellation {
-    use continuous_batching::cancellation::test_cancellation;
     use continuous_batching::careless::{CARELESS, correct};
+    use continuous_batching::exercises::cancellation::test_cancellation;
 
-    /// Careless engines that the test must find out, by what they do.
+    /// Careless engines that the test must reject, named by what they do.
     #[track_caller]
-    fn finds_out(faults: &[&str]) {
-        let unseen: Vec<&str> = faults
+    fn rejects(faults: &[&str]) {
+        let accepted: Vec<&str> = faults
             .iter()
             .filter(|fault| {
                 let careless = CARELESS.iter().find(|(what, _)| what == *fault);
@@ -737,52 +828,57 @@ mod ex_08_5_cancellation {
             .copied()
             .collect();
         assert!(
-            unseen.is_empty(),
+            accepted.is_empty(),
             "test_cancellation returns Ok for the engine that {}",
-            unseen.join(", and for the one that ")
+            accepted.join(", and for the one that ")
         );
     }
 
     #[test]
-    fn the_right_engine_passes() {
+    fn the_right_engine_is_accepted() {
         let seen = test_cancellation(&correct);
         assert!(seen.is_ok(), "the right engine\n  expected Ok\n  found    {seen:?}");
     }
 
     #[test]
+    fn the_cancelled_request_is_looked_at() {
+        rejects(&["leaves a cancelled request in the queue"]);
+    }
+
+    #[test]
     fn a_cancel_in_the_queue_is_tried() {
-        finds_out(&[
+        rejects(&[
             "leaves a cancelled request in the queue",
-            "lets the last of the queue take the place of the one that left it",
+            "moves the last waiting request to the place of the cancelled one",
         ]);
     }
 
     #[test]
     fn a_cancel_too_many_is_tried() {
-        finds_out(&[
-            "gives the slot back once more at a second cancel",
-            "gives back the slot of a request that is done, whoever sits there now",
+        rejects(&[
+            "frees the slot once more at a second cancel",
+            "frees the slot of a request that had ended, though another one holds it now",
         ]);
     }
 
     #[test]
     fn a_cancel_during_a_step_is_tried() {
-        finds_out(&[
+        rejects(&[
             "keeps the slot of a request that is cancelled in its first step",
-            "hands out the token of a request that was cancelled during the step",
-            "gives the slot back twice when the cancel comes during the last step",
+            "gives out the token of a request that was cancelled during the step",
+            "frees the slot twice when the cancel comes during the last step",
         ]);
     }
 
     #[test]
-    fn the_others_are_looked_at() {
-        finds_out(&["does not give the slot back", "gives the slot back and writes on"]);
+    fn the_other_requests_are_looked_at() {
+        rejects(&["does not free the slot", "frees the slot and goes on giving out tokens"]);
     }
 
-    /// No engine was left out above.
+    /// All of them, none left out above.
     #[test]
-    fn every_careless_engine_is_found_out() {
-        finds_out(&CARELESS.map(|(what, _)| what));
+    fn every_careless_engine_is_rejected() {
+        rejects(&CARELESS.map(|(what, _)| what));
     }
 }
 
@@ -917,29 +1013,29 @@ mod ex_08_8_alone {
     }
 }
 
-/// 08.9 Who calls the model: one pass over a batch of eight gives eight tokens, the same ones as eight passes.
+/// 08.9 One call of the model: a pass over a batch of eight gives eight tokens, the same ones as eight passes.
 mod ex_08_9_one_loop {
     use super::{expect, ids, question};
     use continuous_batching::batch::{Batch, BatchSequence};
-    use continuous_batching::model_runner::ModelRunner;
-    use continuous_batching::{Memory, Request, Runner, SeqId, SlotCache};
+    use continuous_batching::{ModelRunner, Runner, SeqId, SlotCache};
     use generation::Model;
     use generation::generate::greedy;
     use layout::pool::Pool;
     use training::TokenId;
 
-    /// Prompts of one to eight tokens as one batch.
+    /// Prompts as one batch, the i-th in slot i.
     fn batch_of(prompts: &[Vec<TokenId>]) -> Batch {
         let mut batch = Batch::default();
-        for (prompt, id) in prompts.iter().zip(0..) {
+        for (prompt, slot) in prompts.iter().zip(0..) {
             batch.sequences.push(BatchSequence {
-                id: SeqId(id),
+                id: SeqId(u64::from(slot)),
                 first_row: batch.tokens.len(),
                 num_rows: prompt.len(),
                 wants_logits: true,
             });
             batch.tokens.extend(prompt);
             batch.positions.extend(0..prompt.len());
+            batch.add_table(|table| table.push(slot));
         }
         batch
     }
@@ -951,13 +1047,9 @@ mod ex_08_9_one_loop {
         let prompts: Vec<Vec<TokenId>> = (1..=8u32)
             .map(|length| ids(&(0..length).map(|i| 7 * i + length).collect::<Vec<_>>()))
             .collect();
-        let mut runner = ModelRunner::new(&model, &pool, 8, 16);
-        let mut cache = SlotCache::new(&model.config.llama, 8, 16);
-        for (prompt, id) in prompts.iter().zip(0..) {
-            let mut request = Request::new(SeqId(id), prompt, 4, 16);
-            let _ = cache.admit(&mut request);
-        }
-        let logits = runner.forward(&mut cache, &batch_of(&prompts)).unwrap();
+        let cache = SlotCache::new(&model.config.llama, 8, 16);
+        let mut runner = ModelRunner::new(&model, &pool, cache, 8, 16);
+        let logits = runner.forward(&batch_of(&prompts)).unwrap();
         let rows = logits.chunks_exact(model.config.llama.vocab_size);
         let together: Vec<TokenId> = rows.map(|row| greedy(row).unwrap()).collect();
         let mut state = generation::State::new(&model.config, 8);
@@ -974,25 +1066,26 @@ mod ex_08_9_one_loop {
 /// All of them together.
 mod whole {
     use super::{expect, ids};
-    use continuous_batching::model_runner::ModelRunner;
     use continuous_batching::runner::NoModel;
-    use continuous_batching::{Delivery, Engine, EngineLimits, Event, Memory, Runner, SlotCache, Slots};
+    use continuous_batching::{Delivery, Engine, EngineLimits, Event, Memory, ModelRunner, Runner, SlotCache, Slots};
     use generation::Model;
     use layout::pool::Pool;
     use std::collections::BTreeMap;
 
-    /// Runs to the end, which has to come within so many steps: a step that hands nothing out would go on for ever.
+    /// Runs to the end, which has to come within `most_steps` steps: an engine that gives out nothing would go on for ever.
     #[track_caller]
-    fn run<R: Runner<M>, M: Memory>(
+    fn run<R: Runner, M: Memory>(
         engine: &mut Engine<R, M>,
         most_steps: usize,
         on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
+        after_step: &mut dyn FnMut(&Engine<R, M>),
     ) {
         for _ in 0..most_steps {
             if engine.is_idle() {
                 return;
             }
             engine.step(on_event).unwrap();
+            after_step(engine);
         }
         let (runs, waits) = (engine.queues.running.len(), engine.queues.waiting.len());
         assert!(
@@ -1001,7 +1094,7 @@ mod whole {
         );
     }
 
-    /// Lengths 2, 8, 3 and 3 on two slots: eight steps, and every place is full until nobody waits.
+    /// Lengths 2, 8, 3 and 3 on two slots: eight steps, and both slots are in use until all requests have joined.
     #[test]
     fn four_requests_on_two_slots_take_eight_steps() {
         let limits = EngineLimits {
@@ -1012,15 +1105,19 @@ mod whole {
             end_of_text: Vec::new(),
         };
         let mut engine = Engine::new(NoModel::new(4), Slots::new(2, 64), limits);
-        engine.start_trace();
         for length in [2, 8, 3, 3] {
             engine.submit(&ids(&[1, 2]), length).unwrap();
         }
-        run(&mut engine, 32, &mut |_| Delivery::Taken);
-        expect("steps for lengths 2, 8, 3, 3 on two slots", engine.num_steps(), 8u64);
-        let running: Vec<usize> = engine.trace().iter().map(|step| step.computed.len()).collect();
-        expect("requests in each step", running, vec![2; 8]);
-        expect("slots held at the end", engine.memory.num_holders(), 0usize);
+        let mut running = Vec::new();
+        run(&mut engine, 32, &mut |_| Delivery::Taken, &mut |engine| {
+            running.push(engine.batch.sequences.len());
+        });
+        expect(
+            "lengths 2, 8, 3, 3 on two slots: requests in each step",
+            running,
+            vec![2; 8],
+        );
+        expect("the same: free slots at the end", engine.memory.num_free(), 2usize);
     }
 
     /// The tokens were computed by `transformers`, one prompt at a time; here all prompts share two slots.
@@ -1030,25 +1127,24 @@ mod whole {
         let mut model = Model::open(fixtures::model("some-kv-tied-bf16").to_str().unwrap()).unwrap();
         model.config.eos_token_ids.clear();
         let (pool, capacity) = (Pool::new(2), model.config.llama.max_seq_len);
-        let runner = ModelRunner::new(&model, &pool, 2, capacity);
         let cache = SlotCache::new(&model.config.llama, 2, capacity);
-        let mut engine = Engine::new(runner, cache, EngineLimits::of_model(&model.config, 2));
-        let most_steps = golden.cases.iter().map(|case| case.greedy_tokens.len() + 1);
-        let most_steps = most_steps.sum();
+        let runner = ModelRunner::new(&model, &pool, cache, 2, capacity);
+        let limits = EngineLimits::of_model(&model.config, 2);
+        let mut engine = Engine::new(runner, Slots::new(2, capacity), limits);
         let mut expected = BTreeMap::new();
         for case in &golden.cases {
-            let id = engine
-                .submit(&ids(&case.prompt_tokens), case.greedy_tokens.len())
-                .unwrap();
-            expected.insert(id, (&case.name, ids(&case.greedy_tokens)));
+            let id = engine.submit(&ids(&case.prompt_tokens), case.greedy_tokens.len());
+            expected.insert(id.unwrap(), (&case.name, ids(&case.greedy_tokens)));
         }
-        run(&mut engine, most_steps, &mut |event| {
+        let most_steps = golden.cases.iter().map(|case| case.greedy_tokens.len() + 1).sum();
+        let mut on_event = |event: Event<'_>| {
             if let Event::Finished { id, output, .. } = event {
                 let (name, tokens) = &expected[&id];
                 expect(&format!("{}, prompt {name:?}", golden.model), output, tokens.as_slice());
             }
             Delivery::Taken
-        });
+        };
+        run(&mut engine, most_steps, &mut on_event, &mut |_| {});
         engine.check_invariants();
     }
 }

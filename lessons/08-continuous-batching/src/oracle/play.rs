@@ -42,9 +42,9 @@ pub struct Interrupted<R> {
     /// The runner that computes.
     pub inner: R,
     /// Requests to cancel while the next pass computes.
-    during: Vec<SeqId>,
-    /// The engine's canceller; [`play`] sets it.
-    canceller: Option<Sender<SeqId>>,
+    pub during: Vec<SeqId>,
+    /// [`Engine::canceller`] of the engine that owns this runner; [`play`] sets it.
+    pub canceller: Option<Sender<SeqId>>,
 }
 
 impl<R> Interrupted<R> {

@@ -2,7 +2,7 @@
 
 use super::load::{Job, jobs, longest, three_kinds};
 use super::{SLOTS, Scene};
-use continuous_batching::{Delivery, Event, FinishReason, Memory, SeqId};
+use continuous_batching::{Delivery, Event, FinishReason, SeqId};
 use generation::State;
 use generation::generate::greedy;
 use kv_cache::session::{cache_for, generate};
@@ -95,7 +95,7 @@ fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, Ended
         let is_first = request.id == first && request.output.is_empty();
         let is_last = request.id == last && request.output.len() + 1 == request.max_new_tokens;
         if is_first || is_last {
-            canceller.cancel(request.id);
+            let _ = canceller.send(request.id);
         }
         greedy(logits)
     }));
@@ -112,7 +112,7 @@ fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, Ended
         Delivery::Taken
     })?;
     engine.check_invariants();
-    anyhow::ensure!(engine.memory.num_holders() == 0, "somebody still holds a slot");
+    anyhow::ensure!(engine.memory.num_free() == SLOTS, "a slot is still held");
     anyhow::ensure!(
         ended.len() == jobs.len(),
         "{} of {} requests ended",

@@ -1,10 +1,10 @@
 //! The fill of the batch over time, and how much of its memory is used.
 
 use super::load::{Mix, longest, static_steps};
-use super::mixes::run_continuous;
 use super::{SLOTS, Scene, timeline};
 use anyhow::Context;
-use continuous_batching::trace::StepTrace;
+use continuous_batching::Delivery;
+use continuous_batching::trace::{Recorder, StepTrace};
 use lab::chart::Chart;
 use lab::story::Story;
 
@@ -19,8 +19,13 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
         .find(|mix| mix.id == "mix")
         .context("the mix of three kinds")?;
     let mut engine = scene.engine(SLOTS, longest(&mix.jobs));
-    engine.start_trace();
-    run_continuous(&mut engine, &mix.jobs)?;
+    for job in &mix.jobs {
+        engine.submit(&job.prompt, job.new_tokens)?;
+    }
+    let mut recorder = Recorder::default();
+    while !engine.is_idle() {
+        recorder.step(&mut engine, &mut |_| Delivery::Taken)?;
+    }
     let lengths = mix.jobs.iter().map(|job| (job.prompt.len(), job.new_tokens));
     let plan = static_steps(lengths, SLOTS);
     let schedules = [
@@ -30,7 +35,7 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
         ),
         (
             "continuous (08)",
-            timeline::running(&timeline::of_trace(engine.trace(), SLOTS)),
+            timeline::running(&timeline::of_trace(&recorder.steps, SLOTS)),
         ),
     ];
     let mut chart = Chart::lines("fill", "Who moves in each step")
@@ -57,7 +62,7 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
     );
     timeline::bars(story, &schedules);
     let context = scene.model.config.llama.max_seq_len;
-    let share = share_of_slots(engine.trace(), context);
+    let share = share_of_slots(&recorder.steps, context);
     story.show_as(
         "room that is used",
         share,

@@ -13,9 +13,7 @@ mod step;
 mod timeline;
 mod waiting;
 
-use continuous_batching::model_runner::ModelRunner;
-use continuous_batching::slot_cache::SlotCache;
-use continuous_batching::{Engine, EngineLimits};
+use continuous_batching::{Engine, EngineLimits, ModelRunner, SlotCache, Slots};
 use generation::Model;
 use lab::args::CommonArgs;
 use lab::story::{LessonInfo, Story};
@@ -40,15 +38,16 @@ struct Scene {
 }
 
 /// An engine with slots in front of a model.
-type SlotEngine<'a> = Engine<ModelRunner<'a>, SlotCache>;
+type SlotEngine<'a> = Engine<ModelRunner<'a>, Slots>;
 
 impl Scene {
     /// An engine for up to `num_slots` requests of up to `capacity` tokens each. It ends texts where the model's config says so.
     fn engine(&self, num_slots: usize, capacity: usize) -> SlotEngine<'_> {
         let capacity = capacity.min(self.model.config.llama.max_seq_len);
-        let runner = ModelRunner::new(&self.model, &self.pool, num_slots, capacity);
         let cache = SlotCache::new(&self.model.config.llama, num_slots, capacity);
-        Engine::new(runner, cache, EngineLimits::of_model(&self.model.config, num_slots))
+        let runner = ModelRunner::new(&self.model, &self.pool, cache, num_slots, capacity);
+        let limits = EngineLimits::of_model(&self.model.config, num_slots);
+        Engine::new(runner, Slots::new(num_slots, capacity), limits)
     }
 }
 

@@ -3,10 +3,10 @@
 use super::Scene;
 use super::columns::Columns;
 use anyhow::Context;
-use continuous_batching::text::TextStreams;
-use continuous_batching::trace::{Seat, StepTrace};
+use continuous_batching::trace::{Recorder, StepTrace};
 use continuous_batching::{Delivery, Event, FinishReason, SeqId, Status};
 use generation::candidates::visible;
+use generation::text::TextStream;
 use lab::story::{Choice, Prediction, Story};
 use lab::term::{Tone, cut};
 use std::collections::BTreeMap;
@@ -77,30 +77,30 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "{num_texts} texts, {SLOTS} slots. Downwards is time; ▸ joins, ■ leaves."
     ));
     story.say("");
-    engine.start_trace();
-    let mut streams = scene.model.tokenizer.as_ref().map(TextStreams::new);
+    let mut recorder = Recorder::default();
+    let mut streams: BTreeMap<SeqId, TextStream<'_>> = BTreeMap::new();
     let mut columns = Columns::begin(story, SLOTS);
     while !engine.is_idle() {
         // What a step says, to be shown when it is known who sits where.
         let mut pieces: Vec<(SeqId, String)> = Vec::new();
-        engine.step(&mut |event| {
-            say(&event, streams.as_mut(), &mut pieces);
+        recorder.step(&mut engine, &mut |event| {
+            say(scene, &event, &mut streams, &mut pieces);
             Delivery::Taken
         })?;
-        let Some(step) = engine.trace().last() else {
+        let Some(step) = recorder.steps.last() else {
             break;
         };
         show_step(story, &mut columns, step, &pieces, &shown);
     }
     columns.end_line(story);
-    let prefills = |seat: &&Seat| seat.status == Status::Prefilling;
-    let seats = engine.trace().iter().flat_map(|step| &step.computed);
+    let prefills = |seat: &&continuous_batching::trace::Seat| seat.status == Status::Prefilling;
+    let seats = recorder.steps.iter().flat_map(|step| &step.computed);
     story.values("steps", engine.num_steps());
     story.values("prefills", seats.filter(prefills).count());
-    story.values("trace", engine.trace());
+    story.values("trace", &recorder.steps);
     // Looked up, not taken for granted: the parts of the engine may be a reader's own.
     let stays_empty = |step: &StepTrace| !step.waiting.is_empty() && step.computed.len() < SLOTS;
-    let slots = match engine.trace().iter().any(stays_empty) {
+    let slots = match recorder.steps.iter().any(stays_empty) {
         false => "No slot stays empty for a step as long as somebody waits.",
         true => "A slot stayed empty while somebody waited: look at who joins.",
     };
@@ -110,14 +110,22 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 }
 
 /// The text of an event; the token's number where the model has no tokenizer.
-fn say(event: &Event<'_>, streams: Option<&mut TextStreams<'_>>, pieces: &mut Vec<(SeqId, String)>) {
-    if let Some(streams) = streams {
-        let _ = streams.push(event, &mut |id, text| {
-            pieces.push((id, text.to_owned()));
-            Delivery::Taken
-        });
-    } else if let Event::Token { id, token } = event {
-        pieces.push((*id, format!(" {}", token.0)));
+fn say<'a>(
+    scene: &'a Scene,
+    event: &Event<'_>,
+    streams: &mut BTreeMap<SeqId, TextStream<'a>>,
+    pieces: &mut Vec<(SeqId, String)>,
+) {
+    match (event, &scene.model.tokenizer) {
+        (Event::Token { id, token }, Some(tokenizer)) => {
+            let stream = streams.entry(*id).or_insert_with(|| TextStream::continuing(tokenizer));
+            pieces.push((*id, stream.push(*token).to_owned()));
+        }
+        (Event::Token { id, token }, None) => pieces.push((*id, format!(" {}", token.0))),
+        (Event::Finished { id, .. }, _) => {
+            let rest = streams.remove(id).map_or("", TextStream::finish);
+            pieces.push((*id, rest.to_owned()));
+        }
     }
 }
 
@@ -131,7 +139,7 @@ fn show_step(
 ) {
     let slot_of = |id: &SeqId| {
         let seat = step.computed.iter().find(|seat| seat.id == *id);
-        seat.and_then(|seat| seat.slot).map(|slot| slot.0)
+        seat.map(|seat| seat.slot.0)
     };
     let joined: Vec<(usize, &str)> = (step.joined.iter())
         .filter_map(|id| Some((slot_of(id)?, *shown.get(id)?)))
@@ -161,7 +169,7 @@ fn mark(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Stop | FinishReason::Length => "■",
         FinishReason::Context => "■ full",
-        FinishReason::Cancelled => "✗",
+        FinishReason::Cancelled | FinishReason::ChoiceFailed => "✗",
     }
 }
 

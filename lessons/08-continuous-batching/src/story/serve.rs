@@ -4,7 +4,7 @@
 
 use super::load::Job;
 use anyhow::Context;
-use continuous_batching::{Delivery, Engine, Event, Memory, Runner, StepReport};
+use continuous_batching::{Delivery, Engine, Event, Memory, Runner};
 use static_batching::clock::Clock;
 use std::time::Duration;
 
@@ -40,12 +40,12 @@ impl Times {
 
 /// Serves all jobs with the engine: whoever has come by now is submitted before each step. `after_step` lets time pass on a clock that does not
 /// move by itself. Returns one entry for each job.
-pub fn serve<C: Clock, R: Runner<M>, M: Memory>(
+pub fn serve<C: Clock, R: Runner, M: Memory>(
     engine: &mut Engine<R, M>,
     clock: &mut C,
     arrivals: &[Duration],
     jobs: &[Job],
-    after_step: &mut dyn FnMut(&mut C, StepReport),
+    after_step: &mut dyn FnMut(&mut C),
 ) -> anyhow::Result<Vec<Times>> {
     let mut times: Vec<Times> = Vec::with_capacity(jobs.len());
     let (mut first_id, mut heard) = (None, Vec::new());
@@ -67,11 +67,11 @@ pub fn serve<C: Clock, R: Runner<M>, M: Memory>(
             continue;
         }
         heard.clear();
-        let report = engine.step(&mut |event| {
+        engine.step(&mut |event| {
             heard.push((event.id(), matches!(event, Event::Finished { .. })));
             Delivery::Taken
         })?;
-        after_step(clock, report);
+        after_step(clock);
         let now = clock.now();
         for (id, is_end) in &heard {
             let index = id.0 - first_id.context("somebody was submitted")?;
@@ -125,7 +125,7 @@ mod tests {
 
     /// One step takes a millisecond.
     fn on_virtual_clock(at: &[Duration], jobs: &[Job]) -> Vec<Times> {
-        let mut step = |clock: &mut VirtualClock, _| clock.advance(Duration::from_millis(1));
+        let mut step = |clock: &mut VirtualClock| clock.advance(Duration::from_millis(1));
         serve(&mut engine(), &mut VirtualClock::new(), at, jobs, &mut step).unwrap()
     }
 

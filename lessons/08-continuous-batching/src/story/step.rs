@@ -3,6 +3,7 @@
 use super::load::static_steps;
 use super::opening::piece;
 use super::{Scene, timeline};
+use continuous_batching::trace::Recorder;
 use continuous_batching::{Batch, Delivery, SeqId};
 use lab::ledger;
 use lab::story::{Choice, Prediction, Story};
@@ -54,11 +55,13 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .map(|index| scene.model.made_up_tokens(index, PROMPT))
         .collect();
     let mut engine = scene.engine(TWO_SLOTS, PROMPT + 8);
-    engine.start_trace();
     for (prompt, length) in prompts.iter().zip(LENGTHS) {
         engine.submit(prompt, length)?;
     }
-    engine.run(&mut |_| Delivery::Taken)?;
+    let mut recorder = Recorder::default();
+    while !engine.is_idle() {
+        recorder.step(&mut engine, &mut |_| Delivery::Taken)?;
+    }
     let steps = static_run(scene, &prompts)?;
     anyhow::ensure!(
         steps == plan.steps(),
@@ -69,7 +72,7 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         story,
         &[
             ("static", &timeline::of_plan(&plan, TWO_SLOTS)),
-            ("continuous", &timeline::of_trace(engine.trace(), TWO_SLOTS)),
+            ("continuous", &timeline::of_trace(&recorder.steps, TWO_SLOTS)),
         ],
     );
     story.say("");
@@ -77,7 +80,7 @@ pub fn four_requests(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.values("lengths", LENGTHS);
     story.values("static_steps", steps);
     story.values("continuous_steps", engine.num_steps());
-    story.values("trace", engine.trace());
+    story.values("trace", &recorder.steps);
     Ok(())
 }
 
@@ -116,11 +119,11 @@ pub fn one_batch(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     engine.step(&mut |_| Delivery::Taken)?;
     engine.step(&mut |_| Delivery::Taken)?;
     let joins = engine.submit(&prompt(2)?, 16)?;
-    let (report, counted) = ledger::measure(|| engine.step(&mut |_| Delivery::Taken));
-    let report = report?;
+    let (stepped, counted) = ledger::measure(|| engine.step(&mut |_| Delivery::Taken));
+    stepped?;
     show(story, scene, &engine.batch);
     story.values("positions", &engine.batch.positions);
-    story.values("rows", report.rows);
+    story.values("rows", engine.batch.num_rows());
     story.ledger(&counted);
     story.predict(Prediction {
         id: "one-loop",
@@ -133,8 +136,8 @@ pub fn one_batch(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         answer: 2,
         because: "One pass over all rows. Each row brings its position and sees the keys of its own request, and the head multiplies the last row of each.",
     });
-    story.show("rows of this step", report.rows);
-    story.show("tokens that it gives", report.sequences);
+    story.show("rows of this step", engine.batch.num_rows());
+    story.show("tokens that it gives", engine.batch.sampling().count());
     story.values("joined", joins.0);
     story.predict(Prediction {
         id: "alone",

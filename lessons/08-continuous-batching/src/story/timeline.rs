@@ -48,7 +48,7 @@ pub fn of_plan(plan: &Plan, num_slots: usize) -> Vec<Vec<Cell>> {
 /// What an engine did: `[slots][steps]`.
 pub fn of_trace(trace: &[StepTrace], num_slots: usize) -> Vec<Vec<Cell>> {
     let cell = |step: &StepTrace, slot: usize| {
-        let seat = step.computed.iter().find(|seat| seat.slot == Some(SlotId(slot)));
+        let seat = step.computed.iter().find(|seat| seat.slot == SlotId(slot));
         seat.map_or(Cell::Empty, |seat| Cell::Works(seat.id.0 as usize))
     };
     let cells = |slot: usize| trace.iter().map(|step| cell(step, slot)).collect();

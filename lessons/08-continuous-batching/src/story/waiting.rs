@@ -191,7 +191,7 @@ fn one_round(scene: &Scene, stream: &[Arrival]) -> anyhow::Result<Round> {
     let batches = short(in_batches(scene, &at, &jobs)?);
     let mut engine = scene.engine(SLOTS, longest(&jobs));
     let mut clock = WallClock::start();
-    let served = serve(&mut engine, &mut clock, &at, &jobs, &mut |_, _| {})?;
+    let served = serve(&mut engine, &mut clock, &at, &jobs, &mut |_| {})?;
     Ok(Round {
         batches,
         engine: short(served),

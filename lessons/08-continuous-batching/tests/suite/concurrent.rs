@@ -1,13 +1,10 @@
 //! The real model: requests that run together get, token for token, what lesson 06 gives each of them alone. Also at the edges.
 
-mod common;
-
-use common::{engine, stories, text};
-use continuous_batching::model_runner::ModelRunner;
+use crate::common::{ModelEngine, engine, interrupted, stories, text};
 use continuous_batching::oracle::listener::Listener;
-use continuous_batching::oracle::play::Interrupted;
 use continuous_batching::oracle::single::Single;
-use continuous_batching::{Delivery, Engine, EngineLimits, Event, FinishReason, Refusal, SeqId, SlotCache, Status};
+use continuous_batching::trace::Recorder;
+use continuous_batching::{Delivery, Event, FinishReason, Refusal, SeqId, Status};
 use generation::Model;
 use layout::pool::Pool;
 use static_batching::batch::{Pad, Padding, Width};
@@ -15,18 +12,14 @@ use static_batching::generate::generate_batch;
 use static_batching::state::BatchState;
 use training::TokenId;
 
-/// Prompts of a story's beginning and others, of 1 to 20 tokens, with 0 to 17 tokens asked for.
+/// Prompts of 1 to 20 tokens, a third of them beginnings of stories, with 0 to 17 tokens asked for.
 fn requests(model: &Model, count: usize) -> Vec<(Vec<TokenId>, usize)> {
     let beginnings = ["Once upon a time", "Lily had a red ball.", "One day, Tom", "The fox"];
-    (0..count)
-        .map(|i| {
-            let prompt = match i % 3 {
-                0 => model.encode_prompt(beginnings[i / 3 % beginnings.len()]).unwrap(),
-                _ => text(1 + i * 7 % 20, i as u32),
-            };
-            (prompt, i * 5 % 18)
-        })
-        .collect()
+    let prompt = |i: usize| match i % 3 {
+        0 => model.encode_prompt(beginnings[i / 3 % beginnings.len()]).unwrap(),
+        _ => text(1 + i * 7 % 20, i as u32),
+    };
+    (0..count).map(|i| (prompt(i), i * 5 % 18)).collect()
 }
 
 /// Submits at most `burst` requests before each step, and compares all answers with single runs.
@@ -44,7 +37,7 @@ fn together_equals_alone(num_slots: usize, threads: usize, burst: usize, count: 
         engine.step(&mut |event| listener.take(event)).unwrap();
         engine.check_invariants();
     }
-    assert_eq!(engine.memory.slots().num_free(), num_slots);
+    assert_eq!(engine.memory.num_free(), num_slots);
     let single = Single::new(&model);
     for (id, (prompt, max_new_tokens)) in requests.iter().enumerate() {
         let id = SeqId(id as u64);
@@ -76,39 +69,24 @@ fn a_static_batch_gives_the_same_answers() {
     let (model, pool) = (stories(), Pool::new(2));
     let requests = requests(&model, 8);
     let mut engine = engine(&model, &pool, 3, 512);
-    let ids: Vec<SeqId> = (requests.iter())
-        .map(|(prompt, max_new_tokens)| engine.submit(prompt, *max_new_tokens).unwrap())
-        .collect();
+    for (prompt, max_new_tokens) in &requests {
+        engine.submit(prompt, *max_new_tokens).unwrap();
+    }
     let mut listener = Listener::default();
     engine.run(&mut |event| listener.take(event)).unwrap();
     let prompts: Vec<&[TokenId]> = requests.iter().map(|request| &request.0[..]).collect();
-    let max_new_tokens: Vec<usize> = requests.iter().map(|request| request.1).collect();
+    let lengths: Vec<usize> = requests.iter().map(|request| request.1).collect();
     let pad = Pad {
         side: Padding::Left,
         width: Width::Longest,
     };
     let mut state = BatchState::new(&model.config);
-    let run = generate_batch(
-        &model,
-        &mut state,
-        &pool,
-        &prompts,
-        &max_new_tokens,
-        pad,
-        &mut |_, _| {},
-    );
-    for (id, generation) in ids.iter().zip(run.unwrap().generations) {
-        assert_eq!(listener.tokens[id], generation.tokens);
-        assert_eq!(listener.ends[id], generation.finish_reason.into());
+    let run = generate_batch(&model, &mut state, &pool, &prompts, &lengths, pad, &mut |_, _| {});
+    for (id, generation) in run.unwrap().generations.into_iter().enumerate() {
+        let id = SeqId(id as u64);
+        assert_eq!(listener.tokens[&id], generation.tokens);
+        assert_eq!(listener.ends[&id], generation.finish_reason.into());
     }
-}
-
-#[test]
-fn an_empty_prompt_is_refused() {
-    let (model, pool) = (stories(), Pool::new(1));
-    let mut engine = engine(&model, &pool, 2, 64);
-    assert_eq!(engine.submit(&[], 5), Err(Refusal::EmptyPrompt));
-    assert!(engine.is_idle());
 }
 
 /// The longest prompt that fits leaves no room for an answer, and that is no error.
@@ -116,19 +94,20 @@ fn an_empty_prompt_is_refused() {
 fn a_prompt_over_the_limit_is_refused_and_one_at_the_limit_is_not() {
     let (model, pool) = (stories(), Pool::new(1));
     let mut engine = engine(&model, &pool, 2, 16);
-    let refused = engine.submit(&text(17, 1), 5).unwrap_err();
-    assert_eq!(
-        refused,
-        Refusal::PromptTooLong {
-            prompt_tokens: 17,
-            max_seq_len: 16
-        }
-    );
+    let too_long = Refusal::PromptTooLong {
+        prompt_tokens: 17,
+        max_seq_len: 16,
+    };
+    let unknown = Refusal::UnknownToken {
+        token_id: 2048,
+        position: 1,
+        vocab_size: 2048,
+    };
+    assert_eq!(engine.submit(&[], 5), Err(Refusal::EmptyPrompt));
+    assert_eq!(engine.submit(&text(17, 1), 5), Err(too_long));
+    assert_eq!(engine.submit(&[TokenId(5), TokenId(2048)], 5), Err(unknown));
     assert!(engine.is_idle());
-    let (full, one_less) = (
-        engine.submit(&text(16, 1), 5).unwrap(),
-        engine.submit(&text(15, 1), 5).unwrap(),
-    );
+    let [full, one_less] = [16, 15].map(|len| engine.submit(&text(len, 1), 5).unwrap());
     let mut listener = Listener::default();
     engine.run(&mut |event| listener.take(event)).unwrap();
     assert_eq!(listener.ends[&full], FinishReason::Context);
@@ -137,66 +116,51 @@ fn a_prompt_over_the_limit_is_refused_and_one_at_the_limit_is_not() {
     assert_eq!(listener.tokens[&one_less].len(), 1);
 }
 
-#[test]
-fn a_token_that_the_model_does_not_know_is_refused() {
-    let (model, pool) = (stories(), Pool::new(1));
-    let mut engine = engine(&model, &pool, 2, 16);
-    let refused = engine.submit(&[TokenId(5), TokenId(2048)], 5).unwrap_err();
-    assert_eq!(
-        refused,
-        Refusal::UnknownToken {
-            token_id: 2048,
-            position: 1,
-            vocab_size: 2048
-        }
-    );
-}
-
-/// Zero new tokens: answered in the next step, without a row and without a slot.
+/// No new token asked for: answered in the next step, without a row and without a slot.
 #[test]
 fn zero_new_tokens_compute_nothing() {
     let (model, pool) = (stories(), Pool::new(1));
     let mut engine = engine(&model, &pool, 1, 64);
     let id = engine.submit(&text(9, 1), 0).unwrap();
     let mut listener = Listener::default();
-    let (report, counted) = lab::ledger::measure(|| engine.step(&mut |event| listener.take(event)));
-    assert_eq!(report.unwrap().rows, 0);
+    let (_, counted) = lab::ledger::measure(|| engine.step(&mut |event| listener.take(event)).unwrap());
+    assert!(engine.batch.is_empty());
     assert_eq!((counted.multiply_adds, counted.steps), (0, 0));
     assert_eq!(listener.ends[&id], FinishReason::Length);
     assert!(engine.is_idle());
 }
 
-/// The cap of the engine, whatever the request asks for.
+/// The engine's cap holds, whatever the request asks for.
 #[test]
 fn the_cap_on_tokens_holds_for_every_request() {
     let (model, pool) = (stories(), Pool::new(2));
-    let cache = SlotCache::new(&model.config.llama, 3, 64);
-    let limits = EngineLimits {
-        max_new_tokens: 4,
-        end_of_text: Vec::new(),
-        ..EngineLimits::of_model(&model.config, 3)
-    };
-    let mut engine = Engine::new(ModelRunner::new(&model, &pool, 3, 64), cache, limits);
-    let asked = [2, 4, 9, usize::MAX];
-    let ids = asked.map(|n| engine.submit(&text(3, 1), n).unwrap());
+    let mut engine = engine(&model, &pool, 3, 64);
+    engine.limits.max_new_tokens = 4;
+    engine.limits.end_of_text.clear();
+    let ids = [2, 4, 9, usize::MAX].map(|n| engine.submit(&text(3, 1), n).unwrap());
     let mut listener = Listener::default();
     engine.run(&mut |event| listener.take(event)).unwrap();
     assert_eq!(ids.map(|id| listener.tokens[&id].len()), [2, 4, 4, 4]);
     assert!(ids.iter().all(|id| listener.ends[id] == FinishReason::Length));
 }
 
-/// Three requests on two slots, one of them cancelled at some moment; the others get what they get alone.
+/// An engine in which no token ends a text.
+fn endless<'m>(model: &'m Model, pool: &'m Pool, num_slots: usize) -> ModelEngine<'m> {
+    let mut engine = engine(model, pool, num_slots, 64);
+    engine.limits.end_of_text.clear();
+    engine
+}
+
+fn prompts() -> [Vec<TokenId>; 3] {
+    [text(4, 1), text(11, 2), text(6, 3)]
+}
+
+/// Three requests on two slots, one of them cancelled before or during a step; the others get what they get alone.
 #[track_caller]
 fn cancelled(which: usize, before_step: Option<usize>, during_step: Option<usize>, gets: usize) {
     let (model, pool) = (stories(), Pool::new(2));
-    let runner = Interrupted::new(ModelRunner::new(&model, &pool, 2, 64));
-    let limits = EngineLimits {
-        end_of_text: Vec::new(),
-        ..EngineLimits::of_model(&model.config, 2)
-    };
-    let mut engine = Engine::new(runner, SlotCache::new(&model.config.llama, 2, 64), limits);
-    engine.runner.canceller = Some(engine.canceller());
-    let prompts = [text(4, 1), text(11, 2), text(6, 3)];
+    let mut engine = interrupted(endless(&model, &pool, 2));
+    let prompts = prompts();
     let ids = [0, 1, 2].map(|i| engine.submit(&prompts[i], 6).unwrap());
     let (mut listener, mut step) = (Listener::default(), 0);
     while !engine.is_idle() {
@@ -210,7 +174,7 @@ fn cancelled(which: usize, before_step: Option<usize>, during_step: Option<usize
         engine.check_invariants();
         step += 1;
     }
-    assert_eq!(engine.memory.slots().num_free(), 2);
+    assert_eq!(engine.memory.num_free(), 2);
     let single = Single::new(&model);
     for i in 0..3 {
         let (tokens, _) = single.answer(&prompts[i], 6, 64);
@@ -226,7 +190,7 @@ fn cancel_while_waiting() {
     cancelled(2, Some(3), None, 0);
 }
 
-/// The pass that computes its prompt is under way; its first token is nobody's any more.
+/// The cancel comes while the pass computes the prompt: the first token is not told.
 #[test]
 fn cancel_while_prefilling() {
     cancelled(1, None, Some(0), 0);
@@ -251,32 +215,28 @@ fn cancel_in_the_last_step() {
 #[test]
 fn a_receiver_that_is_gone_ends_only_its_own_request() {
     let (model, pool) = (stories(), Pool::new(2));
-    let mut engine = engine(&model, &pool, 3, 64);
-    engine.limits.end_of_text.clear();
-    let prompts = [text(4, 1), text(11, 2), text(6, 3)];
+    let mut engine = endless(&model, &pool, 3);
+    let prompts = prompts();
     let ids = [0, 1, 2].map(|i| engine.submit(&prompts[i], 8).unwrap());
     let mut listener = Listener::default();
     let mut step = 0;
     while !engine.is_idle() {
-        engine
-            .step(&mut |event| match event {
-                // The client took two tokens and left.
-                Event::Token { id, .. } if id == ids[1] && step >= 2 => {
-                    assert_eq!(step, 2, "it ends at once");
-                    Delivery::ReceiverGone
-                }
-                Event::Finished { id, .. } if id == ids[1] => {
-                    assert_eq!(step, 2, "its end is in the same step");
-                    Delivery::ReceiverGone
-                }
-                event => listener.take(event),
-            })
-            .unwrap();
+        let mut receive = |event: Event<'_>| match event {
+            // The client took two tokens and left.
+            Event::Token { id, .. } if id == ids[1] && step >= 2 => {
+                assert_eq!(step, 2, "it ends at once");
+                Delivery::ReceiverGone
+            }
+            Event::Finished { id, .. } if id == ids[1] => {
+                assert_eq!(step, 2, "its end is in the same step");
+                Delivery::ReceiverGone
+            }
+            event => listener.take(event),
+        };
+        engine.step(&mut receive).unwrap();
         engine.check_invariants();
-        assert_eq!(
-            engine.memory.slots().num_free(),
-            usize::from(step >= 2) + if step >= 7 { 2 } else { 0 }
-        );
+        let free = usize::from(step >= 2) + if step >= 7 { 2 } else { 0 };
+        assert_eq!(engine.memory.num_free(), free);
         step += 1;
     }
     let single = Single::new(&model);
@@ -286,18 +246,18 @@ fn a_receiver_that_is_gone_ends_only_its_own_request() {
     assert_eq!(listener.tokens[&ids[1]].len(), 2);
 }
 
-/// Statuses as they can be seen from outside and from within a pass.
+/// Statuses as they are seen between two steps and in a trace.
 #[test]
 fn a_request_goes_from_waiting_over_prefilling_to_decoding() {
     let (model, pool) = (stories(), Pool::new(1));
-    let mut engine = engine(&model, &pool, 1, 64);
-    engine.start_trace();
+    let mut engine = endless(&model, &pool, 1);
+    let mut recorder = Recorder::default();
     engine.submit(&text(3, 1), 2).unwrap();
     assert_eq!(engine.queues.waiting[0].status, Status::Waiting);
-    engine.step(&mut |_| Delivery::Taken).unwrap();
+    recorder.step(&mut engine, &mut |_| Delivery::Taken).unwrap();
     assert_eq!(engine.queues.running[0].status, Status::Decoding);
-    engine.step(&mut |_| Delivery::Taken).unwrap();
+    recorder.step(&mut engine, &mut |_| Delivery::Taken).unwrap();
     assert!(engine.is_idle());
-    let statuses: Vec<Status> = engine.trace().iter().map(|step| step.computed[0].status).collect();
+    let statuses: Vec<Status> = recorder.steps.iter().map(|step| step.computed[0].status).collect();
     assert_eq!(statuses, [Status::Prefilling, Status::Decoding]);
 }

@@ -79,7 +79,7 @@ fn mistakes_are_one_line_on_stderr() {
     for (args, advice) in [
         (&["generate"][..], "give them as arguments, or one a line on stdin"),
         (&["generate", "--slots", "0", "Tom"], "expected at least one"),
-        (&["generate", "Tom", &long], "shorten it"),
+        (&["generate", "Tom", &long], "shorten the prompt"),
     ] {
         let output = lesson08(MODEL, args, "");
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));

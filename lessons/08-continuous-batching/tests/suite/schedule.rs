@@ -1,64 +1,39 @@
-//! Who sits where: traces as snapshots, and refusals in words.
+//! Which request holds which slot: traces as snapshots, and refusals in words.
 
-use continuous_batching::oracle::listener::Listener;
-use continuous_batching::runner::NoModel;
-use continuous_batching::trace::{StepTrace, picture};
-use continuous_batching::{Engine, EngineLimits, Refusal, SeqId, Slots};
+use crate::common::scheduler;
+use continuous_batching::trace::{Recorder, StepTrace, picture};
+use continuous_batching::{Delivery, Refusal, SeqId};
 use static_batching::plan::{StepRequest, static_plan};
 use training::TokenId;
 
-fn scheduler(num_slots: usize) -> Engine<NoModel, Slots> {
-    let limits = EngineLimits {
-        max_running: num_slots,
-        max_new_tokens: usize::MAX,
-        max_seq_len: 64,
-        vocab_size: 2,
-        end_of_text: Vec::new(),
-    };
-    let mut engine = Engine::new(NoModel::new(2), Slots::new(num_slots, 64), limits);
-    engine.start_trace();
-    engine
-}
-
-/// Steps until all is done; request `i` is submitted before step `arrives[i]`.
+/// Steps until all requests are over. A request is (step before which it is submitted, prompt tokens, new tokens), a cancel is (step, id).
 fn trace(num_slots: usize, requests: &[(u64, usize, usize)], cancels: &[(u64, u64)]) -> Vec<StepTrace> {
-    let mut engine = scheduler(num_slots);
-    let mut listener = Listener::default();
+    let mut engine = scheduler(num_slots, num_slots);
+    let mut recorder = Recorder::default();
     let last = requests.iter().map(|request| request.0).max().unwrap();
     while engine.num_steps() <= last || !engine.is_idle() {
-        for (_, prompt, new) in requests
-            .iter()
-            .filter(|r| r.0 == engine.num_steps())
-            .copied()
-            .collect::<Vec<_>>()
-        {
-            engine.submit(&vec![TokenId(1); prompt], new).unwrap();
+        let now = engine.num_steps();
+        for (_, prompt, new) in requests.iter().filter(|request| request.0 == now) {
+            engine.submit(&vec![TokenId(1); *prompt], *new).unwrap();
         }
-        for (_, id) in cancels
-            .iter()
-            .filter(|cancel| cancel.0 == engine.num_steps())
-            .copied()
-            .collect::<Vec<_>>()
-        {
-            engine.cancel(SeqId(id));
+        for (_, id) in cancels.iter().filter(|cancel| cancel.0 == now) {
+            engine.cancel(SeqId(*id));
         }
-        engine.step(&mut |event| listener.take(event)).unwrap();
+        recorder.step(&mut engine, &mut |_| Delivery::Taken).unwrap();
         engine.check_invariants();
     }
-    engine.trace().to_vec()
+    recorder.steps
 }
 
 /// Lengths 2, 8, 3, 3 on two slots: eleven steps in static batches, eight here.
 #[test]
 fn lengths_2_8_3_3_on_two_slots_take_eight_steps_instead_of_eleven() {
     let lengths = [2, 8, 3, 3];
-    let plan: Vec<StepRequest> = lengths
-        .map(|new_tokens| StepRequest {
-            arrives: 0,
-            prompt_tokens: 4,
-            new_tokens,
-        })
-        .into();
+    let plan = lengths.map(|new_tokens| StepRequest {
+        arrives: 0,
+        prompt_tokens: 4,
+        new_tokens,
+    });
     assert_eq!(static_plan(&plan, 2).steps(), 11);
     let steps = trace(2, &lengths.map(|new_tokens| (0, 4, new_tokens)), &[]);
     assert_eq!(steps.len(), 8);
@@ -92,7 +67,7 @@ fn a_trace_is_json_and_comes_back() {
 
 #[test]
 fn refusals_say_what_was_found_and_what_to_do() {
-    let said = [
+    let refusals = [
         Refusal::EmptyPrompt,
         Refusal::PromptTooLong {
             prompt_tokens: 513,
@@ -104,5 +79,5 @@ fn refusals_say_what_was_found_and_what_to_do() {
             vocab_size: 2048,
         },
     ];
-    insta::assert_snapshot!("refusals", said.map(|refusal| refusal.to_string()).join("\n"));
+    insta::assert_snapshot!("refusals", refusals.map(|refusal| refusal.to_string()).join("\n"));
 }

@@ -1,23 +1,22 @@
-//! The KV oracle over slots: whatever arrives when, however many slots there are, whoever is cancelled in whatever state, each request gets the
-//! tokens that it gets alone, and at the end nothing is held.
+//! The KV oracle over slots: whatever arrives when, with any number of slots and a cancel in any state, each request gets the tokens that it gets
+//! alone, and at the end no slot is held.
 //!
-//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson08 --test oracle` runs as many as one has time for.
+//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson08 --test suite oracle` runs more.
 
+use continuous_batching::exercises::ragged::build_batch;
 use continuous_batching::oracle::expected::answer;
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
-use continuous_batching::oracle::sweep::{caught, num_cases};
+use continuous_batching::oracle::sweep::{caught, in_quarters, num_cases};
 use continuous_batching::oracle::{Oracle, VOCAB_SIZE, config, limits};
-use continuous_batching::ragged::build_batch;
-use continuous_batching::trace::StepTrace;
-use continuous_batching::{Batch, Engine, EngineLimits, Request, Runner, SeqId, SlotCache, Status};
+use continuous_batching::{Batch, Engine, EngineLimits, Request, Runner, SeqId, SlotCache, Slots, Status};
 use kv_cache::cache::ContiguousCache;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use training::TokenId;
 
-/// Tokens of one request at most.
+/// Largest number of tokens of one request.
 const MAX_SEQ_LEN: usize = 16;
 /// Generated cases of the whole sweep.
 const CASES: u32 = 24_000;
@@ -27,11 +26,11 @@ const CASES: u32 = 24_000;
 struct Case {
     num_slots: usize,
     max_running: usize,
-    /// Cap on answers.
+    /// The engine's cap on answers.
     max_new_tokens: usize,
-    /// Tokens that end a text: that many of 97, so that some answers end early.
+    /// Number of tokens, of the 97, that end a text, so that some answers end early.
     num_ends: u32,
-    /// Unused memory is overwritten with this after each step; not at all with `None`.
+    /// Value that overwrites unused memory after each step, if any does.
     poison: Option<f32>,
     plan: Vec<Planned>,
 }
@@ -84,89 +83,84 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-type OracleEngine = Engine<Interrupted<Oracle>, SlotCache>;
+type OracleEngine = Engine<Interrupted<Oracle<SlotCache>>, Slots>;
+
+fn oracle_engine(num_slots: usize, limits: EngineLimits) -> OracleEngine {
+    let cache = SlotCache::new(&config(MAX_SEQ_LEN), num_slots, MAX_SEQ_LEN);
+    let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN, cache));
+    Engine::new(runner, Slots::new(num_slots, MAX_SEQ_LEN), limits)
+}
 
 fn engine_of(case: &Case) -> OracleEngine {
     let limits = EngineLimits {
         max_new_tokens: case.max_new_tokens,
-        // Not among the tokens of the prompts, which is allowed, but says less.
+        // Prompts hold none of them: allowed, but such a prompt tests less.
         end_of_text: (3..3 + case.num_ends).map(TokenId).collect(),
         ..limits(MAX_SEQ_LEN, case.max_running)
     };
-    let cache = SlotCache::new(&config(MAX_SEQ_LEN), case.num_slots, MAX_SEQ_LEN);
-    let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
-    Engine::new(runner, cache, limits)
+    oracle_engine(case.num_slots, limits)
 }
 
-fn play_case(engine: &mut OracleEngine, case: &Case) {
-    play(engine, &case.plan, &mut |cache| {
+fn play_case(case: &Case, after_step: &mut dyn FnMut(&OracleEngine)) {
+    let mut engine = engine_of(case);
+    play(&mut engine, &case.plan, &mut |_, _| (), &mut |engine| {
         if let Some(value) = case.poison {
-            cache.overwrite_unused(value);
+            engine.runner.inner.cache.overwrite_unused(&engine.memory, value);
         }
+        after_step(engine);
     });
-    assert_eq!(engine.memory.slots().num_free(), case.num_slots);
+    assert_eq!(engine.memory.num_free(), case.num_slots);
 }
 
-/// A share of the sweep on a thread of its own, with its own seed.
-fn sweep(share: u8) {
-    let config = Config {
-        cases: num_cases(CASES) / 4,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    let rng = proptest::test_runner::TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &[share; 32]);
-    let result = TestRunner::new_with_rng(config, rng).run(&cases(), |case| {
-        caught(|| play_case(&mut engine_of(&case), &case)).map_err(TestCaseError::fail)
+/// Each quarter of the sweep has its own seed.
+#[test]
+fn concurrent_requests_get_the_tokens_that_they_get_alone() {
+    in_quarters(|quarter| {
+        let config = Config {
+            cases: num_cases(CASES) / 4,
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[quarter; 32]);
+        let played = TestRunner::new_with_rng(config, rng).run(&cases(), |case| {
+            caught(|| play_case(&case, &mut |_| {})).map_err(TestCaseError::fail)
+        });
+        played.unwrap_or_else(|error| panic!("{error}"));
+        []
     });
-    result.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// The first quarter of the sweep. The others run beside it.
-#[test]
-fn concurrent_requests_get_the_tokens_that_they_get_alone_first_quarter() {
-    sweep(1);
-}
-
-#[test]
-fn concurrent_requests_get_the_tokens_that_they_get_alone_second_quarter() {
-    sweep(2);
-}
-
-#[test]
-fn concurrent_requests_get_the_tokens_that_they_get_alone_third_quarter() {
-    sweep(3);
-}
-
-#[test]
-fn concurrent_requests_get_the_tokens_that_they_get_alone_last_quarter() {
-    sweep(4);
-}
+/// A step of a case: the requests that wait after it, and the computed ones with the position of their first row.
+type Seen = (Vec<SeqId>, Vec<(SeqId, usize)>);
 
 /// Where the cancels of a case find their requests.
-fn count_states(case: &Case, steps: &[StepTrace], counts: &mut BTreeMap<&'static str, usize>) {
+fn count_states(case: &Case, steps: &[Seen], counts: &mut BTreeMap<&'static str, usize>) {
     // Numbers are given in the order of submission.
     let mut order: Vec<&Planned> = case.plan.iter().collect();
     order.sort_by_key(|planned| planned.arrives);
     for (id, planned) in order.into_iter().enumerate() {
         let id = SeqId(id as u64);
-        let at = |step: u64| steps.iter().find(|trace| trace.step == step);
-        let waits = |step: u64| at(step).is_some_and(|trace| trace.waiting.contains(&id));
-        let status = |step: u64| {
-            let seats = at(step)?.computed.iter();
-            seats.map(|seat| (seat.id, seat.status)).find(|seat| seat.0 == id)
+        let waits_after = |step: u64| {
+            steps
+                .get(step as usize)
+                .is_some_and(|(waiting, _)| waiting.contains(&id))
+        };
+        let first_position = |step: u64| {
+            let (_, computed) = steps.get(step as usize)?;
+            computed.iter().find(|seen| seen.0 == id).map(|seen| seen.1)
         };
         let found = match planned.cancel {
             Some(Cancel::Before(0)) => "waiting, before",
             Some(Cancel::Before(wait)) => match planned.arrives + wait - 1 {
-                before if waits(before) => "waiting, before",
-                before if status(before).is_some() => "decoding, before",
+                before if waits_after(before) => "waiting, before",
+                before if first_position(before).is_some() => "decoding, before",
                 _ => "over",
             },
-            Some(Cancel::During(wait)) => match (status(planned.arrives + wait), waits(planned.arrives + wait)) {
-                (_, true) => "waiting, during",
-                (Some((_, Status::Prefilling)), _) => "prefilling, during",
-                (Some(_), _) => "decoding, during",
-                _ => "over",
+            Some(Cancel::During(wait)) => match first_position(planned.arrives + wait) {
+                Some(0) => "prefilling, during",
+                Some(_) => "decoding, during",
+                None if wait > 0 && waits_after(planned.arrives + wait - 1) => "waiting, during",
+                None => "over",
             },
             Some(Cancel::Gone(_)) => "gone",
             None => "none",
@@ -175,17 +169,21 @@ fn count_states(case: &Case, steps: &[StepTrace], counts: &mut BTreeMap<&'static
     }
 }
 
-/// A sweep is worth what it meets: cancels find requests in every state.
+/// The sweep is worth what it meets: its cancels find requests in every state.
 #[test]
 fn the_sweep_cancels_in_every_state() {
     let mut runner = TestRunner::deterministic();
     let mut counts = BTreeMap::new();
     for _ in 0..400 {
         let case = cases().new_tree(&mut runner).unwrap().current();
-        let mut engine = engine_of(&case);
-        engine.start_trace();
-        play_case(&mut engine, &case);
-        count_states(&case, engine.trace(), &mut counts);
+        let mut steps: Vec<Seen> = Vec::new();
+        play_case(&case, &mut |engine| {
+            let waiting = engine.queues.waiting.iter().map(|request| request.id);
+            let batch = &engine.batch;
+            let computed = batch.sequences.iter().map(|s| (s.id, batch.positions[s.first_row]));
+            steps.push((waiting.collect(), computed.collect()));
+        });
+        count_states(&case, &steps, &mut counts);
     }
     for state in [
         "waiting, before",
@@ -219,34 +217,34 @@ fn what_is_expected_is_what_a_single_run_gives() {
     let limits = limits(MAX_SEQ_LEN, 1);
     for prompt in prompts() {
         let (expected, reason) = answer(&prompt, 9, &limits);
-        let cache = SlotCache::new(&config(MAX_SEQ_LEN), 1, MAX_SEQ_LEN);
-        let runner = Interrupted::new(Oracle::new(MAX_SEQ_LEN));
         let plan = [Planned {
             arrives: 0,
             prompt: prompt.clone(),
             max_new_tokens: 9,
             cancel: None,
         }];
-        play(&mut Engine::new(runner, cache, limits.clone()), &plan, &mut |_| {});
+        let mut engine = oracle_engine(1, limits.clone());
+        play(&mut engine, &plan, &mut |_, _| (), &mut |_| {});
 
         if prompt.len() == MAX_SEQ_LEN {
             continue; // no room for an answer
         }
-        let mut cache = ContiguousCache::new(&config(MAX_SEQ_LEN), MAX_SEQ_LEN);
-        let mut oracle = Oracle::new(MAX_SEQ_LEN);
+        let mut oracle = Oracle::new(MAX_SEQ_LEN, ContiguousCache::new(&config(MAX_SEQ_LEN), MAX_SEQ_LEN));
         let mut request = Request::new(SeqId(7), &prompt, 9, MAX_SEQ_LEN);
         let mut batch = Batch::default();
         while !request.is_finished() {
             build_batch(std::slice::from_ref(&request), &mut batch);
-            let logits = oracle.forward(&mut cache, &batch).unwrap();
+            batch.add_table(|table| table.push(0));
+            let logits = oracle.forward(&batch).unwrap();
             let token = generation::generate::greedy(logits).unwrap();
+            request.advance(batch.num_rows());
             request.accept(token, &limits);
         }
         assert_eq!((request.output, request.status), (expected, Status::Finished(reason)));
     }
 }
 
-/// The oracle is only worth something if a slip changes its answer. Any other token at any place of the text does.
+/// The oracle has a use only if a slip changes its answer. Any other token at any place of the text does.
 #[test]
 fn every_token_of_the_context_counts() {
     let limits = limits(MAX_SEQ_LEN, 1);

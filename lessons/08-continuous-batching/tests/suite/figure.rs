@@ -1,6 +1,6 @@
 //! The book's interactive figure shows what this engine, and lesson 07's plan, do.
 
-#[path = "../examples/trace_continuous_batching.rs"]
+#[path = "../../examples/trace_continuous_batching.rs"]
 mod trace_continuous_batching;
 
 use trace_continuous_batching::{Trace, record};

@@ -1,12 +1,10 @@
 //! What the lesson claims, as counts.
 
-mod common;
-
-use common::{batch_of, engine, ids, stories, text};
+use crate::common::{Part, batch_of, engine, scheduler, small_limits, stories, text};
 use continuous_batching::forward::forward;
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::runner::NoModel;
-use continuous_batching::{Engine, EngineLimits, Memory, Request, SeqId, SlotCache, Slots};
+use continuous_batching::{Delivery, Engine, SlotCache, Slots};
 use generation::State;
 use lab::ledger;
 use layout::pool::Pool;
@@ -14,51 +12,44 @@ use static_batching::plan::{StepRequest, static_plan};
 use static_batching::workload::Lengths;
 use training::TokenId;
 
-/// Steps that both ways need for these answers, all there from the beginning, with so many places.
+/// Steps of static batches and of the engine with `places` places, where all requests are there from the beginning.
 fn steps(new_tokens: &[usize], places: usize) -> (u64, u64) {
-    let requests: Vec<StepRequest> = (new_tokens.iter())
-        .map(|new_tokens| StepRequest {
-            arrives: 0,
-            prompt_tokens: 1,
-            new_tokens: *new_tokens,
-        })
-        .collect();
-    let limits = EngineLimits {
-        max_running: places,
-        max_new_tokens: usize::MAX,
-        max_seq_len: 1 << 20,
-        vocab_size: 1,
-        end_of_text: Vec::new(),
+    let request = |new_tokens: &usize| StepRequest {
+        arrives: 0,
+        prompt_tokens: 1,
+        new_tokens: *new_tokens,
     };
-    let mut engine = Engine::new(NoModel::new(1), Slots::new(places, 1 << 20), limits);
+    let requests: Vec<StepRequest> = new_tokens.iter().map(request).collect();
+    let max_seq_len = 1 << 20;
+    let limits = small_limits(places, max_seq_len);
+    let mut engine = Engine::new(NoModel::new(4), Slots::new(places, max_seq_len), limits);
     for new_tokens in new_tokens {
         engine.submit(&[TokenId(0)], *new_tokens).unwrap();
     }
-    let mut listener = Listener::default();
-    engine.run(&mut |event| listener.take(event)).unwrap();
+    engine.run(&mut |_| Delivery::Taken).unwrap();
     (static_plan(&requests, places).steps(), engine.num_steps())
 }
 
-/// C1 and C3 in steps: a static batch lasts as long as its longest answer, so what is gained is the mean longest over the mean length.
-/// Equal lengths gain nothing.
+/// C1 and C3 in steps: a static batch lasts as long as its longest answer, so the gain is the mean longest over the mean length. Equal lengths gain
+/// nothing.
 #[test]
 fn the_gain_is_large_for_mixed_lengths_and_nothing_for_equal_ones() {
-    let equal = [16; 64];
-    let (waits, joins) = steps(&equal, 8);
-    assert_eq!(waits, joins);
-    assert_eq!(waits, 8 * 16);
+    assert_eq!(steps(&[16; 64], 8), (8 * 16, 8 * 16));
 
     let lengths = Lengths::exponential(1, 64.0, 100_000);
     let mixed: Vec<usize> = (0..2000).map(|i| lengths.at(7, i).1).collect();
-    let (waits, joins) = steps(&mixed, 8);
-    let gain = waits as f64 / joins as f64;
+    let (batches, continuous) = steps(&mixed, 8);
+    let gain = batches as f64 / continuous as f64;
     // The mean of the longest of 8 exponential lengths is 1 + 1/2 + … + 1/8 = 2.72 means.
-    assert!((2.5..2.9).contains(&gain), "{waits} steps against {joins}: {gain}");
+    assert!(
+        (2.5..2.9).contains(&gain),
+        "{batches} steps against {continuous}: {gain}"
+    );
 }
 
-/// No step computes a row that nobody asked for: prompts once, and each token of an answer but the last once.
+/// No row is padding: a prompt is computed once, and each token of an answer but the last one once.
 #[test]
-fn every_row_is_somebodys_and_computed_once() {
+fn every_row_belongs_to_a_request_and_is_computed_once() {
     let (model, pool) = (stories(), Pool::new(1));
     let mut engine = engine(&model, &pool, 3, 64);
     engine.limits.end_of_text.clear();
@@ -66,12 +57,9 @@ fn every_row_is_somebodys_and_computed_once() {
     for (prompt, new_tokens) in requests {
         engine.submit(&text(prompt, 1), new_tokens).unwrap();
     }
-    let mut listener = Listener::default();
-    let (_, counted) = ledger::measure(|| engine.run(&mut |event| listener.take(event)).unwrap());
-    let rows: usize = (requests.iter())
-        .filter(|(_, new_tokens)| *new_tokens > 0)
-        .map(|(prompt, new_tokens)| prompt + new_tokens - 1)
-        .sum();
+    let (_, counted) = ledger::measure(|| engine.run(&mut |_| Delivery::Taken).unwrap());
+    let computed = requests.iter().filter(|(_, new_tokens)| *new_tokens > 0);
+    let rows: usize = computed.map(|(prompt, new_tokens)| prompt + new_tokens - 1).sum();
     assert_eq!(counted.get("positions"), rows as u64);
     let kv_bytes = kv_cache::memory::kv_bytes(6, 4, 32, rows, 1, 4);
     assert_eq!(counted.get("kv_bytes_written"), kv_bytes);
@@ -82,21 +70,19 @@ fn every_row_is_somebodys_and_computed_once() {
 fn the_head_runs_on_sampling_rows_only() {
     let (model, pool) = (stories(), Pool::new(1));
     let llama = &model.config.llama;
+    let tokens = [text(5, 1), text(1, 2), text(4, 3)];
     let multiply_adds = |wants: [bool; 3]| {
         let mut cache = SlotCache::new(llama, 3, 16);
-        for id in 0..3 {
-            let _ = cache.admit(&mut Request::new(SeqId(id), &ids(&[1]), 1, 16));
-        }
-        let tokens = [text(5, 1), text(1, 2), text(4, 3)];
-        let parts: Vec<_> = (0..3).map(|i| (i as u64, 0, &tokens[i][..], wants[i])).collect();
+        let parts: [Part<'_>; 3] = [0, 1, 2].map(|i| (i as u32, 0, &tokens[i][..], wants[i]));
         let mut state = State::new(&model.config, 0);
-        let batch = batch_of(&parts);
-        let (rows, counted) = ledger::measure(|| {
-            forward(&model.config, &model.weights, &mut state, &mut cache, &pool, &batch)
+        let (config, weights, batch) = (&model.config, &model.weights, batch_of(&parts));
+        let pass = || {
+            forward(config, weights, &mut state, &mut cache, &pool, &batch)
                 .unwrap()
                 .len()
-        });
-        assert_eq!(rows, wants.iter().filter(|wants| **wants).count() * llama.vocab_size);
+        };
+        let (logits, counted) = ledger::measure(pass);
+        assert_eq!(logits, wants.iter().filter(|wants| **wants).count() * llama.vocab_size);
         counted.multiply_adds
     };
     let head = (llama.vocab_size * llama.hidden_size) as u64;
@@ -108,14 +94,7 @@ fn the_head_runs_on_sampling_rows_only() {
 /// C4: a request that finds a place waits for the step in progress and for nothing else; its first token comes with the next step.
 #[test]
 fn a_request_that_finds_a_place_gets_its_first_token_in_the_next_step() {
-    let limits = EngineLimits {
-        max_running: 4,
-        max_new_tokens: usize::MAX,
-        max_seq_len: 64,
-        vocab_size: 1,
-        end_of_text: Vec::new(),
-    };
-    let mut engine = Engine::new(NoModel::new(1), Slots::new(4, 64), limits);
+    let mut engine = scheduler(4, 4);
     let mut listener = Listener::default();
     for _ in 0..3 {
         engine.submit(&[TokenId(0)], 30).unwrap();

@@ -1,0 +1,15 @@
+//! The tests of this lesson but those of its exercises and its allocations.
+
+mod cancellation;
+mod claims;
+mod command;
+mod common;
+mod concurrent;
+mod failures;
+mod figure;
+mod invariants;
+mod oracle;
+mod parity;
+mod schedule;
+mod slips;
+mod story;
