@@ -7,16 +7,16 @@
 
 use continuous_batching::cache::KvCache;
 use continuous_batching::memory::{Admission, Memory};
-use continuous_batching::{Batch, Request, SeqId};
+use continuous_batching::{Request, SeqId};
 use criterion::{BenchmarkId, Criterion};
 use lab::number::grouped;
 use lab::race::RaceResult;
 use lab::table::Table;
-use ladder::blocks::{BlockOrder, put};
+use ladder::blocks::BlockOrder;
 use ladder::passes::Ragged;
 use ladder::subject::Subject;
 use ladder::table::{self, TARGET_MODEL, TRIAL_MODELS};
-use paged_cache::Pages;
+use paged_cache::BlockManager;
 use paged_cache::allocator::BlockAllocator;
 use paged_cache::scan::ScanningAllocator;
 use std::cell::RefCell;
@@ -78,11 +78,11 @@ fn allocation(is_trial: bool) {
         let result = table::race_in_us("allocation", is_trial)
             .entry("list", None, || {
                 list.allocate(1, black_box(&mut taken));
-                list.release(taken.pop().expect("one is free"));
+                list.free(taken.pop().expect("one is free"));
             })
             .entry("search", None, || {
                 let block = search.allocate().expect("one is free");
-                search.release(black_box(block));
+                search.free(black_box(block));
             })
             .run()
             .expect("nothing is checked here; tests compare the two");
@@ -100,8 +100,8 @@ fn allocation(is_trial: bool) {
 
 /// Sequences of random length in blocks, each of which has one row in a step.
 struct Growing {
-    pages: Pages,
-    batch: Batch,
+    blocks: BlockManager,
+    requests: Vec<Request>,
     longest: usize,
 }
 
@@ -110,13 +110,13 @@ impl Growing {
 
     fn new(with_prefix_cache: bool) -> Growing {
         let (longest, blocks) = (1024, 1024 / USUAL);
-        let pages = Pages::new(Growing::SEQUENCES * blocks, USUAL, longest);
+        let blocks = BlockManager::new(Growing::SEQUENCES * blocks, USUAL, longest);
         let mut growing = Growing {
-            pages: match with_prefix_cache {
-                true => pages,
-                false => pages.without_prefix_cache(),
+            blocks: match with_prefix_cache {
+                true => blocks,
+                false => blocks.without_prefix_cache(),
             },
-            batch: Batch::with_capacity(Growing::SEQUENCES),
+            requests: Vec::new(),
             longest,
         };
         growing.begin_texts();
@@ -124,42 +124,30 @@ impl Growing {
     }
 
     fn begin_texts(&mut self) {
-        self.batch.clear();
+        self.requests.clear();
         for id in 0..Growing::SEQUENCES {
             let id = SeqId(id as u64);
-            self.pages.release(id);
-            let prompt_tokens = 8 + id.0 as usize % 16;
+            Memory::<()>::free(&mut self.blocks, id);
             // Another first token for each: no two texts begin alike.
-            let prompt = vec![TokenId(id.0 as u32 + 1000); prompt_tokens];
+            let prompt = vec![TokenId(id.0 as u32 + 1000); 8 + id.0 as usize % 16];
             let mut request = Request::new(id, &prompt, self.longest, self.longest);
-            let admission = self.pages.admit(&mut request);
-            assert_eq!(admission, Admission::Admitted);
-            put(&mut self.batch, id, 0, prompt_tokens);
-        }
-        self.step_of(self.batch.clone());
-        self.batch.clear();
-        for id in 0..Growing::SEQUENCES {
-            put(&mut self.batch, SeqId(id as u64), 8 + id % 16, 1);
+            assert_eq!(self.blocks.admit(&mut request), Admission::Admitted);
+            self.requests.push(request);
         }
     }
 
-    /// One row of each: blocks where one is needed, then kept. Begins anew when the longest text is full.
+    /// One row of each: a block where one is needed, then the row is noted. Begins anew when the longest text is full.
     fn step(&mut self) {
-        if self.batch.positions.iter().any(|p| *p >= self.longest) {
+        if self.requests.iter().any(|request| request.num_tokens() >= self.longest) {
             self.begin_texts();
         }
-        let batch = std::mem::take(&mut self.batch);
-        self.batch = self.step_of(batch);
-        for position in &mut self.batch.positions {
-            *position += 1;
+        for request in &mut self.requests {
+            let grown = Memory::<()>::grow(&mut self.blocks, request.id, request.num_tokens());
+            assert!(grown, "the blocks are reserved");
+            request.num_computed = request.num_tokens();
+            self.blocks.note_computed(request);
+            request.output.push(TokenId(7));
         }
-    }
-
-    fn step_of(&mut self, batch: Batch) -> Batch {
-        let begun = self.pages.begin(&batch, &mut Vec::new());
-        begun.expect("all of it was promised");
-        self.pages.commit(&batch);
-        batch
     }
 }
 
@@ -199,12 +187,12 @@ fn prefixes(is_trial: bool) {
     for prompt_tokens in [128, 1024] {
         let prompt: Vec<TokenId> = (0..prompt_tokens as u32).map(TokenId).collect();
         let other: Vec<TokenId> = prompt.iter().map(|token| TokenId(token.0 + 1)).collect();
-        let new_pages = || Pages::new(4 * prompt_tokens / USUAL, USUAL, 2 * prompt_tokens);
-        let (mut hit, mut miss) = (new_pages(), new_pages());
-        for pages in [&mut hit, &mut miss] {
-            publish(pages, &prompt);
+        let new_blocks = || BlockManager::new(4 * prompt_tokens / USUAL, USUAL, 2 * prompt_tokens);
+        let (mut hit, mut miss) = (new_blocks(), new_blocks());
+        for blocks in [&mut hit, &mut miss] {
+            publish(blocks, &prompt);
         }
-        let mut off = new_pages().without_prefix_cache();
+        let mut off = new_blocks().without_prefix_cache();
         let result = table::race_in_us("prefix", is_trial)
             .entry("hit", None, || come_and_go(&mut hit, &prompt))
             .entry("miss", None, || come_and_go(&mut miss, &other))
@@ -221,23 +209,19 @@ fn prefixes(is_trial: bool) {
 }
 
 /// Computes a text and leaves its blocks behind, published and free.
-fn publish(pages: &mut Pages, prompt: &[TokenId]) {
-    let id = SeqId(0);
-    let mut request = Request::new(id, prompt, 0, prompt.len());
-    assert_eq!(pages.admit(&mut request), Admission::Admitted);
-    let mut batch = Batch::default();
-    put(&mut batch, id, 0, prompt.len());
-    batch.tokens.copy_from_slice(prompt);
-    pages.begin(&batch, &mut Vec::new()).expect("it was promised");
-    pages.commit(&batch);
-    pages.release(id);
+fn publish(blocks: &mut BlockManager, prompt: &[TokenId]) {
+    let mut request = Request::new(SeqId(0), prompt, 0, prompt.len());
+    assert_eq!(blocks.admit(&mut request), Admission::Admitted);
+    request.num_computed = prompt.len();
+    blocks.note_computed(&request);
+    Memory::<()>::free(blocks, request.id);
 }
 
-/// Returns how many tokens were there already.
-fn come_and_go(pages: &mut Pages, prompt: &[TokenId]) -> usize {
+/// Returns the number of tokens that were in memory already.
+fn come_and_go(blocks: &mut BlockManager, prompt: &[TokenId]) -> usize {
     let mut request = Request::new(SeqId(1), prompt, 8, 2 * prompt.len());
-    assert_eq!(pages.admit(&mut request), Admission::Admitted);
-    pages.release(SeqId(1));
+    assert_eq!(blocks.admit(&mut request), Admission::Admitted);
+    Memory::<()>::free(blocks, request.id);
     request.num_computed
 }
 
@@ -265,8 +249,8 @@ fn attention(subject: &Subject, is_trial: bool) {
 }
 
 /// Puts a pass of some shape together, and returns its name.
-fn put_together<C: KvCache + Memory>(
-    ragged: &mut Ragged<'_, C>,
+fn put_together<M: Memory, C: KvCache>(
+    ragged: &mut Ragged<'_, M, C>,
     (batch_size, context_len, rows): (usize, usize, usize),
 ) -> String {
     let name = match rows {

@@ -1,14 +1,14 @@
 //! The ways to run a model: lesson 06's pass over one sequence, and lesson 08's over many, in slots or in lesson 10's blocks.
 
-use crate::blocks::{BlockOrder, pages};
+use crate::blocks::{BlockOrder, free_blocks};
 use crate::random;
 use crate::subject::Subject;
 use continuous_batching::cache::KvCache;
 use continuous_batching::memory::Admission;
-use continuous_batching::{Batch, BatchSequence, Memory, Request, SeqId, SlotCache};
+use continuous_batching::{Batch, BatchSequence, Memory, Request, SeqId, SlotCache, Slots};
 use generation::State;
 use kv_cache::cache::ContiguousCache;
-use paged_cache::PagedCache;
+use paged_cache::{BlockManager, PagedCache};
 use training::TokenId;
 
 /// Lesson 06: one sequence and its cache.
@@ -60,8 +60,9 @@ impl<'a> Single<'a> {
 }
 
 /// Lesson 08: many sequences in one ragged pass, over slots or any other memory.
-pub struct Ragged<'a, C = SlotCache> {
+pub struct Ragged<'a, M = Slots, C = SlotCache> {
     subject: &'a Subject,
+    memory: M,
     cache: C,
     state: State,
     batch: Batch,
@@ -71,11 +72,12 @@ impl<'a> Ragged<'a> {
     /// `num_slots` sequences of `capacity` positions in slots, all of them filled.
     pub fn new(subject: &'a Subject, num_slots: usize, capacity: usize) -> Ragged<'a> {
         let cache = SlotCache::new(&subject.model.config.llama, num_slots, capacity);
-        Ragged::over(subject, cache, num_slots, capacity, capacity)
+        let slots = Slots::new(num_slots, capacity);
+        Ragged::over(subject, slots, cache, num_slots, capacity, capacity)
     }
 }
 
-impl<'a> Ragged<'a, PagedCache> {
+impl<'a> Ragged<'a, BlockManager, PagedCache> {
     /// The same in blocks.
     pub fn paged(
         subject: &'a Subject,
@@ -83,22 +85,30 @@ impl<'a> Ragged<'a, PagedCache> {
         capacity: usize,
         block_size: usize,
         order: BlockOrder,
-    ) -> Ragged<'a, PagedCache> {
+    ) -> Self {
         let num_blocks = num_sequences * capacity.div_ceil(block_size);
-        let pages = pages(num_blocks, block_size, capacity, order);
-        let cache = PagedCache::new(&subject.model.config.llama, pages);
-        // A block at a time, as an answer takes them: blocks that are taken together may be put in order.
-        Ragged::over(subject, cache, num_sequences, capacity, block_size)
+        let blocks = free_blocks(num_blocks, block_size, capacity, order);
+        let cache = PagedCache::new(&subject.model.config.llama, num_blocks, block_size);
+        // A block at a time, as an answer takes them: blocks that are taken together are put in order.
+        Ragged::over(subject, blocks, cache, num_sequences, capacity, block_size)
     }
 }
 
-impl<'a, C: KvCache + Memory> Ragged<'a, C> {
-    /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values, `chunk` positions at a time: what they
-    /// say does not change the work.
-    pub fn over(subject: &'a Subject, cache: C, num_sequences: usize, capacity: usize, chunk: usize) -> Ragged<'a, C> {
+impl<'a, M: Memory, C: KvCache> Ragged<'a, M, C> {
+    /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values, `chunk` positions at a time: their values do
+    /// not change the work.
+    pub fn over(
+        subject: &'a Subject,
+        memory: M,
+        cache: C,
+        num_sequences: usize,
+        capacity: usize,
+        chunk: usize,
+    ) -> Ragged<'a, M, C> {
         let config = &subject.model.config;
         let mut ragged = Ragged {
             subject,
+            memory,
             cache,
             state: State::new(config, num_sequences),
             batch: Batch::with_capacity(capacity.max(num_sequences)),
@@ -106,16 +116,17 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
         let tokens = subject.tokens(capacity);
         let width = config.llama.q_size() + 2 * config.llama.kv_size();
         for id in (0..num_sequences as u64).map(SeqId) {
-            let mut request = Request::new(id, &tokens, 0, capacity);
-            let admission = ragged.cache.admit(&mut request);
+            let mut request = Request::new(id, &tokens[..1], capacity - 1, capacity);
+            let admission = ragged.memory.admit(&mut request);
             assert_eq!(admission, Admission::Admitted, "there is room for all");
             let qkv = random(capacity * width, id.0);
             for (index, qkv) in qkv.chunks(chunk * width).enumerate() {
                 let first = index * chunk;
                 let tokens = &tokens[first..first + qkv.len() / width];
-                ragged.put(id, first, tokens);
-                ragged.fill(qkv);
                 ragged.batch.clear();
+                ragged.put(id, first, tokens);
+                ragged.memory.complete(&mut ragged.batch);
+                ragged.fill(qkv);
             }
         }
         ragged
@@ -123,12 +134,9 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
 
     /// Writes these rows into every layer.
     fn fill(&mut self, qkv: &[f32]) {
-        let begun = self.cache.begin(&self.batch);
-        begun.expect("there is room for all");
         for layer in 0..self.subject.model.config.llama.num_layers {
             self.cache.append(layer, &self.batch, qkv);
         }
-        self.cache.commit(&self.batch);
     }
 
     /// The next passes compute `rows` tokens of the first sequence, after `num_cached` ones, which are computed now.
@@ -136,10 +144,12 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
         self.batch.clear();
         if num_cached > 0 {
             self.put(SeqId(0), 0, &self.subject.tokens(num_cached));
+            self.memory.complete(&mut self.batch);
             self.pass();
             self.batch.clear();
         }
         self.put(SeqId(0), num_cached, &self.subject.tokens(rows));
+        self.memory.complete(&mut self.batch);
     }
 
     /// The next passes compute one row of each of the first `batch_size` sequences, and each row sees `context_len` positions.
@@ -148,10 +158,10 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
         for (id, token) in self.subject.tokens(batch_size).into_iter().enumerate() {
             self.put(SeqId(id as u64), context_len - 1, &[token]);
         }
+        self.memory.complete(&mut self.batch);
     }
 
-    /// Computes what was put together, again and again at the same positions: a pass forgets what stood behind them. Returns the largest
-    /// logit.
+    /// Computes what was put together, again and again at the same positions. Returns the largest logit.
     pub fn pass(&mut self) -> f32 {
         largest(self.logits())
     }
@@ -167,15 +177,13 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
             pool,
             &self.batch,
         );
-        logits.expect("there is room for all")
+        logits.expect("the model knows all tokens and positions")
     }
 
     /// Only the attention of such a pass, in all layers, with random queries. Returns the sum of the last layer's outputs.
     pub fn attention(&mut self) -> f32 {
         let (llama, rows) = (&self.subject.model.config.llama, self.batch.num_rows());
         let width = llama.q_size() + 2 * llama.kv_size();
-        let begun = self.cache.begin(&self.batch);
-        begun.expect("there is room for all");
         let State {
             qkv, scores, attended, ..
         } = &mut self.state;
@@ -185,7 +193,6 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
             self.cache
                 .attend(pool, llama, layer, &self.batch, qkv, scores, attended);
         }
-        self.cache.commit(&self.batch);
         attended.iter().sum()
     }
 
@@ -199,6 +206,8 @@ impl<'a, C: KvCache + Memory> Ragged<'a, C> {
     }
 
     fn put(&mut self, id: SeqId, num_cached: usize, tokens: &[TokenId]) {
+        let has_room = self.memory.grow(id, num_cached + tokens.len());
+        assert!(has_room, "there is room for all");
         self.batch.sequences.push(BatchSequence {
             id,
             first_row: self.batch.tokens.len(),

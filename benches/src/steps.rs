@@ -2,18 +2,14 @@
 
 use continuous_batching::batch::Batch;
 use continuous_batching::limits::EngineLimits;
-use continuous_batching::scheduler::first_come_first_served;
-use continuous_batching::slots::Slots;
-use continuous_batching::{Delivery, Event, Memory, Request, SeqId};
-use paged_cache::Pages;
-use scheduling::entry::Entry;
+use continuous_batching::queues::Queues;
+use continuous_batching::{Delivery, FirstCome, Memory, Request, Schedule, SeqId, Slots};
 use scheduling::policy::{
     FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
 };
-use scheduling::queues::Queues;
+use scheduling::quota::Quota;
 use scheduling::simulate::{NumbersEngine, Setup, engine};
 use scheduling::{Class, Meta, Scheduler, SwapSpace, TenantId};
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use training::TokenId;
 
@@ -82,10 +78,11 @@ impl Crowd {
 /// A moment in which lesson 11's scheduler has to decide; the same one as often as it is wanted.
 pub struct Moment {
     scheduler: Scheduler,
-    running: Vec<Entry>,
-    waiting: Vec<Entry>,
-    served: BTreeMap<TenantId, u64>,
-    pages: Pages,
+    running: Vec<Request<Meta>>,
+    waiting: Vec<Request<Meta>>,
+    quota: Quota,
+    memory: SwapSpace,
+    limits: EngineLimits,
     batch: Batch,
 }
 
@@ -94,14 +91,8 @@ impl Moment {
     pub fn new(crowd: Crowd, policy: Box<dyn Policy>) -> Moment {
         let mut engine = new_engine(policy);
         submit(&mut engine, crowd.decoding, |i| 8 + i % 50);
-        while engine
-            .queues
-            .running
-            .iter()
-            .filter(|entry| !entry.request.output.is_empty())
-            .count()
-            < crowd.decoding
-        {
+        let decodes = |request: &&Request<Meta>| !request.output.is_empty();
+        while engine.queues.running.iter().filter(decodes).count() < crowd.decoding {
             step(&mut engine);
         }
         submit(&mut engine, crowd.prefilling, |_| 400);
@@ -113,28 +104,28 @@ impl Moment {
         assert_eq!(running.len(), crowd.decoding + crowd.prefilling);
         assert_eq!(waiting.len(), crowd.waiting);
         Moment {
-            scheduler: engine.scheduler,
             running,
-            waiting,
-            served: engine.queues.served,
-            pages: engine.memory.device().clone(),
+            waiting: waiting.into(),
+            quota: engine.scheduler.quota.clone(),
+            scheduler: engine.scheduler,
+            memory: engine.memory,
+            limits: engine.limits,
             batch: engine.batch,
         }
     }
 
     /// One decision, and how long it took. What it changed is forgotten.
     pub fn decide(&mut self) -> (Batch, Duration) {
-        let mut queues = Queues {
-            // Room, as a queue has that was longer before.
-            running: Vec::with_capacity(2 * RUNNING),
-            waiting: self.waiting.clone(),
-            ended: Vec::new(),
-            served: self.served.clone(),
-        };
+        // Room, as a queue has that was longer before.
+        let mut queues = Queues::with_capacity(2 * RUNNING);
         queues.running.extend_from_slice(&self.running);
-        let mut memory = SwapSpace::new(self.pages.clone(), 0);
+        queues.waiting.extend(self.waiting.iter().cloned());
+        let mut memory = self.memory.clone();
+        self.scheduler.quota = self.quota.clone();
+        self.scheduler.now = NOW;
         let begun = Instant::now();
-        self.scheduler.schedule(NOW, &mut queues, &mut memory, &mut self.batch);
+        (self.scheduler).schedule(&mut queues, &mut memory, &self.limits, &mut self.batch);
+        Memory::<Meta>::complete(&mut memory, &mut self.batch);
         let took = begun.elapsed();
         (self.batch.clone(), took)
     }
@@ -153,11 +144,11 @@ impl EarlierMoment {
     /// The same crowd. Prompts are not computed in parts here, so those in the middle of theirs count as decoding.
     pub fn new(crowd: Crowd) -> EarlierMoment {
         let mut slots = Slots::new(RUNNING, MAX_SEQ_LEN);
-        let limits = setup().limits.engine;
+        let limits = setup().engine;
         let decoding = (0..crowd.decoding + crowd.prefilling).map(|i| {
             let mut request = request(i, 8 + i % 50);
             slots.admit(&mut request);
-            request.num_computed = request.prompt.len();
+            request.advance(request.prompt.len());
             request.accept(TokenId(0), &limits);
             request
         });
@@ -174,12 +165,13 @@ impl EarlierMoment {
 
     /// One decision, and how long it took. What it changed is forgotten.
     pub fn decide(&mut self) -> (Batch, Duration) {
-        let mut queues = continuous_batching::queues::Queues::with_capacity(2 * RUNNING);
+        let mut queues = Queues::with_capacity(2 * RUNNING);
         queues.running.extend_from_slice(&self.running);
         queues.waiting.extend(self.waiting.iter().cloned());
         let mut slots = self.slots.clone();
         let begun = Instant::now();
-        first_come_first_served(&mut queues, &mut slots, &self.limits, &mut self.batch);
+        FirstCome.schedule(&mut queues, &mut slots, &self.limits, &mut self.batch);
+        Memory::<()>::complete(&mut slots, &mut self.batch);
         let took = begun.elapsed();
         (self.batch.clone(), took)
     }
@@ -209,7 +201,7 @@ impl WholeSteps {
         }
     }
 
-    /// One step of 256 rows: decide, begin, choose, publish, commit; and how long it took.
+    /// One step of 256 rows: schedule, choose, publish; and how long it took.
     pub fn step(&mut self) -> Duration {
         let begun = Instant::now();
         step(&mut self.engine);
@@ -239,10 +231,11 @@ fn submit(engine: &mut NumbersEngine, count: usize, prompt_tokens: impl Fn(usize
         let meta = Meta {
             tenant: TenantId((i % 8) as u32),
             class: Class((i % 3) as u8),
+            arrival: Duration::from_millis(50 * i as u64),
+            ..Meta::default()
         };
-        let at = Duration::from_millis(50 * i as u64);
         let prompt = vec![TokenId(0); prompt_tokens(i)];
-        let id = engine.submit(at, meta, &prompt, MAX_SEQ_LEN);
+        let id = engine.submit_with(&prompt, MAX_SEQ_LEN, meta);
         id.expect("it fits");
     }
 }
@@ -253,8 +246,8 @@ fn request(id: usize, prompt_tokens: usize) -> Request {
 }
 
 fn step(engine: &mut NumbersEngine) {
-    let mut on_event = |_: Event<'_>| Delivery::Taken;
-    let stepped = engine.step(NOW, &mut on_event);
+    engine.scheduler.now = NOW;
+    let stepped = engine.step(&mut |_| Delivery::Taken);
     stepped.expect("nothing is computed, so nothing fails");
 }
 
