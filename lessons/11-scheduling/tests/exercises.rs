@@ -729,7 +729,7 @@ mod whole {
         for preemption in [Preemption::Recompute, Preemption::Swap] {
             let mut setup = Setup::new(2, 32);
             setup.limits.preemption = preemption;
-            (setup.num_blocks, setup.host_tokens) = (2, 64);
+            (setup.num_blocks, setup.host_blocks) = (2, 4);
             let done = simulate(&setup, Box::new(Fcfs), &[job(0, 0, 8, 20), job(0, 0, 8, 20)]);
             let done = done.unwrap();
             let tokens: Vec<usize> = done.outcomes.iter().map(|outcome| outcome.tokens).collect();
