@@ -98,11 +98,18 @@ window.figures.register("sampling", (root, trace, ui) => {
     for (const [seed, answer, position, point] of trace.draws) {
         if (uniform(seed, answer, position) !== point) throw new Error(`draw ${seed}, ${answer}, ${position}: another number than recorded`);
     }
+    /** Whether rounding decides: a border or the draw lies at the edge of a token. */
+    const isNear = (kept, point, hit) => kept.near || Math.min(Math.abs(point - hit.from), Math.abs(point - hit.to)) < NEAR;
+    let compared = 0;
     for (const recorded of [...trace.steps, ...trace.cases]) {
         const context = contexts[recorded.context];
         const setting = settingOf(recorded.setting);
         const kept = keep(context, setting);
-        const token = kept.ids[draw(kept, uniform(setting.seed, setting.answer, context.position)).place];
+        const point = uniform(setting.seed, setting.answer, context.position);
+        const hit = draw(kept, point);
+        if (isNear(kept, point, hit)) continue;
+        compared += 1;
+        const token = kept.ids[hit.place];
         const isSame = kept.ids.length === recorded.kept && sum(kept.ids) === recorded.ids && token === recorded.token
             && Math.abs(entropy(kept.shares) - recorded.nats) < 2e-4;
         if (!isSame) throw new Error(`text ${recorded.context}, sliders ${recorded.setting}: this page and the sampler disagree`);
@@ -271,10 +278,10 @@ window.figures.register("sampling", (root, trace, ui) => {
         drawLine(stage, kept, point, setting.temperature === 0 ? null : hit);
         const now = kept[Math.min(stage, 4)];
         const nats = entropy(now.shares);
-        const isNear = now.near || (hit !== null && setting.temperature > 0 && Math.min(Math.abs(point - hit.from), Math.abs(point - hit.to)) < NEAR);
+        const isAtBorder = hit === null ? now.near : isNear(now, point, hit);
         ui.fill(counts, `${now.ids.length} of ${vocabulary} tokens can be drawn`, `, entropy ${nats.toFixed(2)} nats: as open as ${Math.exp(nats).toFixed(1)} equal tokens. `,
-            isNear ? "A border lies within rounding here. " : null,
-            soft(`Computed by this page, which chose the sampler's token in all ${trace.cases.length} recorded cases.`));
+            isAtBorder ? "A border lies within rounding here. " : null,
+            soft(`Computed by this page, which chose the sampler's token in all ${compared} recorded cases.`));
         return told(stage, kept);
     }
 

@@ -7,12 +7,16 @@
 //! On the page readers move arrivals, so its script computes plans by itself. Before it shows anything it computes all runs that are recorded
 //! here and compares them: every choice that the figure offers, and others with arrivals in no order.
 
+#[path = "../src/story/trace.rs"]
+mod trace;
+
 use anyhow::{Context, ensure};
 use continuous_batching::runner::NoModel;
-use continuous_batching::trace::{Recorder, StepTrace};
 use continuous_batching::{Delivery, Engine, EngineLimits, SeqId, Slots};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Value, json};
 use static_batching::plan::{StepRequest, static_plan};
+use trace::StepTrace;
 use training::TokenId;
 
 /// Tokens of each prompt and of the longest sequence; the figure does not show them.
@@ -33,68 +37,37 @@ const MIXES: [(&str, &[u64]); 4] = [
 /// Arrivals to choose from: request `i` comes before step `i · every`.
 const PATTERNS: [(&str, u64); 3] = [("all at once", 0), ("one at each step", 1), ("one every two steps", 2)];
 
-/// The file `book/figures/continuous-batching.json`.
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
-pub struct Trace {
-    schema: u32,
-    figure: String,
-    source: String,
-    /// The engine's steps in the first run.
-    steps: Vec<StepTrace>,
-    mixes: Vec<Mix>,
-    patterns: Vec<Pattern>,
-    last_arrival: u64,
-    runs: Vec<Run>,
-}
-
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
-struct Mix {
-    name: String,
-    lengths: Vec<u64>,
-}
-
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
-struct Pattern {
-    name: String,
-    every: u64,
-}
-
-/// The same requests twice. A seat is `[row or slot, first step, last step]`; steps count from 0.
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
+/// The same requests twice: which row or slot each of them holds, from which step to which.
+#[derive(Serialize)]
 struct Run {
     lengths: Vec<u64>,
     arrivals: Vec<u64>,
     slots: usize,
     #[serde(rename = "static")]
-    fixed: Vec<[u64; 3]>,
-    continuous: Vec<[u64; 3]>,
+    fixed: Vec<Seat>,
+    continuous: Vec<Seat>,
 }
 
-/// Records the trace anew.
+/// Row or slot, first step, last step; steps count from 0.
+type Seat = [u64; 3];
+
+/// The file `book/figures/continuous-batching.json`. Its `steps` are the engine's in the first run.
 ///
 /// # Errors
 /// A run that the engine refuses, or in which a request moves or pauses.
-pub fn record() -> anyhow::Result<Trace> {
+pub fn record() -> anyhow::Result<Value> {
     let runs = all_runs()?;
-    let mix = |(name, lengths): (&str, &[u64])| Mix {
-        name: name.into(),
-        lengths: lengths.into(),
-    };
-    let pattern = |(name, every): (&str, u64)| Pattern {
-        name: name.into(),
-        every,
-    };
-    let first = &runs[0];
-    Ok(Trace {
-        schema: 1,
-        figure: "continuous-batching".into(),
-        source: "cargo run -q -p lesson08 --example trace_continuous_batching".into(),
-        steps: in_engine(&first.lengths, &first.arrivals, first.slots)?.1,
-        mixes: MIXES.map(mix).into(),
-        patterns: PATTERNS.map(pattern).into(),
-        last_arrival: LAST_ARRIVAL,
-        runs,
-    })
+    let (_, steps) = in_engine(&runs[0].lengths, &runs[0].arrivals, runs[0].slots)?;
+    Ok(json!({
+        "schema": 1,
+        "figure": "continuous-batching",
+        "source": "cargo run -q -p lesson08 --example trace_continuous_batching",
+        "steps": steps,
+        "mixes": MIXES.map(|(name, lengths)| json!({ "name": name, "lengths": lengths })),
+        "patterns": PATTERNS.map(|(name, every)| json!({ "name": name, "every": every })),
+        "last_arrival": LAST_ARRIVAL,
+        "runs": runs,
+    }))
 }
 
 /// Every choice of the figure, the one that it begins with first, and then the scattered ones.
@@ -143,7 +116,7 @@ fn in_order(arrivals: &[u64]) -> Vec<usize> {
 }
 
 /// Lesson 07's plan.
-fn in_batches(lengths: &[u64], arrivals: &[u64], slots: usize) -> Vec<[u64; 3]> {
+fn in_batches(lengths: &[u64], arrivals: &[u64], slots: usize) -> Vec<Seat> {
     let queue = in_order(arrivals);
     let request = |&request: &usize| StepRequest {
         arrives: arrivals[request],
@@ -162,7 +135,7 @@ fn in_batches(lengths: &[u64], arrivals: &[u64], slots: usize) -> Vec<[u64; 3]> 
 }
 
 /// This lesson's engine and its steps. Each request is submitted before the step at which it arrives.
-fn in_engine(lengths: &[u64], arrivals: &[u64], slots: usize) -> anyhow::Result<(Vec<[u64; 3]>, Vec<StepTrace>)> {
+fn in_engine(lengths: &[u64], arrivals: &[u64], slots: usize) -> anyhow::Result<(Vec<Seat>, Vec<StepTrace>)> {
     let limits = EngineLimits {
         max_running: slots,
         max_new_tokens: usize::MAX,
@@ -171,7 +144,7 @@ fn in_engine(lengths: &[u64], arrivals: &[u64], slots: usize) -> anyhow::Result<
         end_of_text: Vec::new(),
     };
     let mut engine = Engine::new(NoModel::new(1), Slots::new(slots, MAX_SEQ_LEN), limits);
-    let (queue, mut recorder) = (in_order(arrivals), Recorder::default());
+    let (queue, mut steps) = (in_order(arrivals), Vec::new());
     let mut submitted: Vec<SeqId> = Vec::new();
     while submitted.len() < queue.len() || !engine.is_idle() {
         while let Some(&request) = queue.get(submitted.len())
@@ -179,7 +152,7 @@ fn in_engine(lengths: &[u64], arrivals: &[u64], slots: usize) -> anyhow::Result<
         {
             submitted.push(engine.submit(&PROMPT, lengths[request] as usize)?);
         }
-        recorder.step(&mut engine, &mut |_| Delivery::Taken)?;
+        steps.extend(trace::step(&mut engine, &mut |_| Delivery::Taken)?);
     }
     let mut seats = vec![[0; 3]; lengths.len()];
     for (&request, &id) in queue.iter().zip(&submitted) {
@@ -187,19 +160,19 @@ fn in_engine(lengths: &[u64], arrivals: &[u64], slots: usize) -> anyhow::Result<
             let seat = step.computed.iter().find(|seat| seat.id == id)?;
             Some((seat.slot.0 as u64, step.step))
         };
-        let held: Vec<(u64, u64)> = recorder.steps.iter().filter_map(of_id).collect();
+        let held: Vec<(u64, u64)> = steps.iter().filter_map(of_id).collect();
         let (slot, first) = *held.first().context("a request that was never computed")?;
         let expected = (first..first + lengths[request]).map(|step| (slot, step));
         ensure!(expected.eq(held.iter().copied()), "{id} moved or paused: {held:?}");
         seats[request] = [slot, first, first + lengths[request] - 1];
     }
-    Ok((seats, recorder.steps))
+    Ok((seats, steps))
 }
 
 #[allow(dead_code)] // the test that compares the file takes this module without its main
 fn main() -> anyhow::Result<()> {
     // One run a line: a change of one run is a change of one line.
     let text = serde_json::to_string(&record()?)?;
-    lab::outln!("{}", text.replace("{\"lengths\"", "\n{\"lengths\""));
+    lab::outln!("{}", text.replace("{\"arrivals\"", "\n{\"arrivals\""));
     Ok(())
 }

@@ -29,7 +29,10 @@ struct Answer {
 
 /// `generate`: continues all texts at once; each is printed when it is done, with --json one document at the end.
 pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::Result<()> {
-    anyhow::ensure!(slots > 0, "--slots 0: expected at least one, or nobody could ever join");
+    anyhow::ensure!(
+        slots > 0,
+        "--slots 0: expected at least one, or no text could ever begin"
+    );
     let texts = all_texts(args, texts)?;
     let model = Model::open(&args.model)?;
     let tokenizer = model.tokenizer()?;

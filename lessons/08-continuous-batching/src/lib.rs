@@ -12,12 +12,12 @@
 //! | [`request`], [`queues`] | states of a request; waiting, running, ended |
 //! | [`batch`] | rows of many requests without padding, and where their sequences lie in memory |
 //! | [`memory`], [`slots`] | memory as the scheduler sees it: numbers; slots and their free list |
-//! | [`limits`], [`schedule`] | what is allowed; who is computed: first come, first served |
+//! | [`limits`], [`schedule`] | what is allowed; which requests are computed: first come, first served |
 //! | [`cache`], [`slot_cache`] | memory as the forward pass sees it: floats; two caches behind one trait |
 //! | [`mod@forward`], [`runner`] | the ragged forward pass, and the seam between deciding and computing |
 //! | [`event`], [`engine`] | what is reported; schedule, forward, choose, publish |
 //! | [`exercises`] | the five functions that a reader writes; the modules above call them |
-//! | [`trace`], [`careless`], [`costs`] | a record of steps; engines with a fault each; one small task for each exercise, to be counted |
+//! | [`careless`], [`costs`] | small engines with a fault each, for an exercise; one small task for each exercise, to be counted |
 //! | [`error`] | requests that are refused, passes that fail |
 //!
 //! With the feature `oracle` there is a module `oracle` too: a model without weights that shows a slip of a cache as a wrong token, for tests of
@@ -55,8 +55,6 @@ pub mod event;
 pub mod engine;
 
 pub mod exercises;
-
-pub mod trace;
 
 #[cfg(feature = "oracle")]
 pub mod oracle;

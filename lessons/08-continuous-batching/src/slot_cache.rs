@@ -140,3 +140,33 @@ impl KvCache for SlotCache {
         attend_rows(pool, config, qkv, &view, scores, attended);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys and values of one slot, in all layers, are those of the other one afterwards; the slot between them stays as it was.
+    #[test]
+    fn a_copy_takes_over_all_layers_of_a_slot_and_nothing_else() {
+        let config = LlamaConfig {
+            num_layers: 2,
+            num_kv_heads: 2,
+            head_dim: 4,
+            ..LlamaConfig::stories()
+        };
+        let mut cache = SlotCache::new(&config, 3, 5);
+        for (index, (k, v)) in cache.k.iter_mut().zip(&mut *cache.v).enumerate() {
+            (*k, *v) = (index as f32, -(index as f32));
+        }
+        let before = cache.k.to_vec();
+        cache.copy(2, 0);
+        for layer in 0..2 {
+            let [first, second, third] = [0, 1, 2].map(|slot| cache.numbers(layer, slot));
+            assert_eq!(cache.k[first.clone()], before[third.clone()], "layer {layer}");
+            assert_eq!(cache.v[first], cache.v[third.clone()], "layer {layer}");
+            for kept in [second, third] {
+                assert_eq!(cache.k[kept.clone()], before[kept], "layer {layer}");
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! What each exercise must do, smallest case first. The group of an exercise calls its own function and none of the others; the group `whole` at
 //! the end runs all of them together.
 
-use continuous_batching::{Request, SeqId, Status};
+use continuous_batching::{Admission, Memory, Request, SeqId, Status};
 use fixtures::expect;
 use training::TokenId;
 
@@ -10,19 +10,9 @@ fn ids(tokens: &[u32]) -> Vec<TokenId> {
     tokens.iter().copied().map(TokenId).collect()
 }
 
-/// Token ids as numbers, for messages.
-fn plain(tokens: &[TokenId]) -> Vec<u32> {
-    tokens.iter().map(|token| token.0).collect()
-}
-
-/// A waiting request for up to 8 tokens.
-fn waiting(id: u64, prompt: &[u32]) -> Request {
-    Request::new(SeqId(id), &ids(prompt), 8, 64)
-}
-
 /// A running request: the first `num_computed` of its tokens are in memory.
 fn running(id: u64, prompt: &[u32], output: &[u32], num_computed: usize) -> Request {
-    let mut request = waiting(id, prompt);
+    let mut request = Request::new(SeqId(id), &ids(prompt), 8, 64);
     request.output = ids(output);
     request.num_computed = num_computed;
     request.status = match num_computed {
@@ -37,67 +27,139 @@ fn question(id: &str) -> (Vec<String>, usize) {
     fixtures::question(include_str!("../course.toml"), id)
 }
 
+/// Memory for a number of tokens. A request takes as many as its prompt has, so some requests find no room where others do.
+struct Room {
+    tokens: usize,
+    held: Vec<(SeqId, usize)>,
+}
+
+impl Room {
+    fn of(tokens: usize) -> Room {
+        Room {
+            tokens,
+            held: Vec::new(),
+        }
+    }
+
+    fn holders(&self) -> Vec<u64> {
+        self.held.iter().map(|(id, _)| id.0).collect()
+    }
+}
+
+impl Memory for Room {
+    fn max_seq_len(&self) -> usize {
+        64
+    }
+
+    fn admit(&mut self, request: &mut Request) -> Admission {
+        let used: usize = self.held.iter().map(|(_, tokens)| tokens).sum();
+        if used + request.prompt.len() > self.tokens {
+            return Admission::NoRoom;
+        }
+        self.held.push((request.id, request.prompt.len()));
+        Admission::Admitted
+    }
+
+    fn grow(&mut self, _: SeqId, _: usize) -> bool {
+        true
+    }
+
+    fn free(&mut self, id: SeqId) -> bool {
+        let before = self.held.len();
+        self.held.retain(|(held, _)| *held != id);
+        self.held.len() < before
+    }
+
+    fn holds(&self, id: SeqId) -> bool {
+        self.held.iter().any(|(held, _)| *held == id)
+    }
+
+    fn num_holders(&self) -> usize {
+        self.held.len()
+    }
+
+    fn write_table(&self, id: SeqId, table: &mut Vec<u32>) {
+        table.push(id.0 as u32);
+    }
+
+    fn check_invariants(&self) {}
+}
+
 /// 08.1 The ragged batch: what running requests need computed, as flat rows.
 mod ex_08_1_ragged_batch {
-    use super::{expect, plain, running};
-    use continuous_batching::Request;
-    use continuous_batching::batch::Batch;
+    use super::{expect, running};
     use continuous_batching::exercises::ragged::build_batch;
+    use continuous_batching::{Batch, Request};
+    use training::TokenId;
 
-    /// The batch of these requests.
-    fn built(requests: &[Request]) -> Batch {
+    fn numbers(tokens: &[TokenId]) -> Vec<u32> {
+        tokens.iter().map(|token| token.0).collect()
+    }
+
+    /// The requests in words, and their batch.
+    fn built(requests: &[Request]) -> (String, Batch) {
+        let words = requests.iter().map(|request| {
+            let (prompt, output) = (numbers(&request.prompt), numbers(&request.output));
+            let (id, computed) = (request.id, request.num_computed);
+            format!("request {id} with prompt {prompt:?} and output {output:?}, {computed} of these computed")
+        });
+        let words = words.collect::<Vec<_>>().join("; ");
         let mut batch = Batch::default();
         build_batch(requests, &mut batch);
-        batch
+        (words, batch)
     }
 
     /// The sequences as (id, first_row, num_rows).
     fn shares(batch: &Batch) -> Vec<(u64, usize, usize)> {
-        let share = |s: &continuous_batching::batch::BatchSequence| (s.id.0, s.first_row, s.num_rows);
-        batch.sequences.iter().map(share).collect()
+        let sequences = batch.sequences.iter();
+        sequences.map(|s| (s.id.0, s.first_row, s.num_rows)).collect()
+    }
+
+    #[track_caller]
+    fn has_tokens(requests: &[Request], expected: &[u32]) {
+        let (what, batch) = built(requests);
+        expect(&format!("{what}: tokens"), numbers(&batch.tokens), expected);
+    }
+
+    #[track_caller]
+    fn has_positions(requests: &[Request], expected: &[usize]) {
+        let (what, batch) = built(requests);
+        expect(&format!("{what}: positions"), batch.positions, expected);
+    }
+
+    #[track_caller]
+    fn has_shares(requests: &[Request], expected: &[(u64, usize, usize)]) {
+        let (what, batch) = built(requests);
+        expect(&format!("{what}: (id, first_row, num_rows)"), shares(&batch), expected);
     }
 
     #[test]
     fn a_request_that_just_joined_brings_its_whole_prompt() {
-        let batch = built(&[running(1, &[50, 51, 52], &[], 0)]);
-        let what = "request 1 with prompt [50, 51, 52], nothing computed";
-        expect(&format!("{what}: tokens"), plain(&batch.tokens), [50, 51, 52]);
-        expect(&format!("{what}: positions"), &batch.positions[..], [0, 1, 2]);
-        expect(
-            &format!("{what}: (id, first_row, num_rows)"),
-            shares(&batch),
-            [(1, 0, 3)],
-        );
+        let requests = [running(1, &[50, 51, 52], &[], 0)];
+        has_tokens(&requests, &[50, 51, 52]);
+        has_positions(&requests, &[0, 1, 2]);
+        has_shares(&requests, &[(1, 0, 3)]);
     }
 
     #[test]
     fn positions_begin_at_zero_in_each_prompt() {
         let requests = [running(1, &[50, 51], &[], 0), running(2, &[70, 71], &[], 0)];
-        expect(
-            "requests 1 and 2 bring prompts of 2: positions",
-            &built(&requests).positions[..],
-            [0, 1, 0, 1],
-        );
+        has_positions(&requests, &[0, 1, 0, 1]);
     }
 
     /// Keys and values of all tokens before it are in memory.
     #[test]
     fn a_request_that_decodes_brings_its_newest_token() {
-        let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 4)]);
-        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 4 of these computed";
-        expect(&format!("{what}: tokens"), plain(&batch.tokens), [61]);
-        expect(&format!("{what}: positions"), &batch.positions[..], [4]);
+        let requests = [running(1, &[50, 51, 52], &[60, 61], 4)];
+        has_tokens(&requests, &[61]);
+        has_positions(&requests, &[4]);
     }
 
     /// The position of a row says which keys it sees and how far it is turned. Row 1 of the batch is not position 1 of its text.
     #[test]
     fn positions_count_within_a_sequence_not_within_the_batch() {
         let requests = [running(1, &[50, 51, 52], &[60], 3), running(2, &[70, 71], &[], 0)];
-        expect(
-            "request 1 decodes position 3, request 2 brings a prompt of 2: positions",
-            &built(&requests).positions[..],
-            [3, 0, 1],
-        );
+        has_positions(&requests, &[3, 0, 1]);
     }
 
     #[test]
@@ -107,42 +169,29 @@ mod ex_08_1_ragged_batch {
             running(2, &[70], &[71], 1),
             running(3, &[80, 81], &[], 0),
         ];
-        expect(
-            "requests 1, 2 and 3 bring 3, 1 and 2 rows: (id, first_row, num_rows)",
-            shares(&built(&requests)),
-            [(1, 0, 3), (2, 3, 1), (3, 4, 2)],
-        );
+        has_shares(&requests, &[(1, 0, 3), (2, 3, 1), (3, 4, 2)]);
     }
 
     /// Lesson 07 would make this a rectangle of 2 x 4.
     #[test]
     fn no_request_is_padded_to_the_longest() {
         let requests = [running(1, &[50, 51, 52, 53], &[], 0), running(2, &[70], &[71], 1)];
-        expect(
-            "request 1 brings 4 rows, request 2 brings 1: tokens",
-            plain(&built(&requests).tokens),
-            [50, 51, 52, 53, 71],
-        );
+        has_tokens(&requests, &[50, 51, 52, 53, 71]);
     }
 
     /// Two of five tokens are in memory, so three are to be computed: neither all of them nor one.
     #[test]
     fn all_tokens_that_are_not_in_memory_are_computed() {
-        let batch = built(&[running(1, &[50, 51, 52], &[60, 61], 2)]);
-        let what = "request 1 with prompt [50, 51, 52] and output [60, 61], the first 2 of these computed";
-        expect(&format!("{what}: tokens"), plain(&batch.tokens), [52, 60, 61]);
-        expect(&format!("{what}: positions"), &batch.positions[..], [2, 3, 4]);
+        let requests = [running(1, &[50, 51, 52], &[60, 61], 2)];
+        has_tokens(&requests, &[52, 60, 61]);
+        has_positions(&requests, &[2, 3, 4]);
     }
 
     #[test]
     fn every_request_wants_the_token_after_its_last_row() {
-        let requests = [running(1, &[50, 51], &[], 0), running(2, &[70], &[71], 1)];
-        let wants = built(&requests)
-            .sequences
-            .iter()
-            .map(|s| s.wants_logits)
-            .collect::<Vec<_>>();
-        expect("requests 1 and 2: wants_logits", wants, [true, true]);
+        let (what, batch) = built(&[running(1, &[50, 51], &[], 0), running(2, &[70], &[71], 1)]);
+        let wants: Vec<bool> = batch.sequences.iter().map(|s| s.wants_logits).collect();
+        expect(&format!("{what}: wants_logits"), wants, [true, true]);
     }
 
     /// The batch of the step before is passed in, so that its memory is used again.
@@ -151,208 +200,104 @@ mod ex_08_1_ragged_batch {
         let mut batch = Batch::default();
         build_batch(&[running(1, &[50, 51], &[], 0)], &mut batch);
         build_batch(&[running(1, &[50, 51], &[60], 2)], &mut batch);
+        let what = "request 1 brings its prompt [50, 51], and in the next step 60: second batch";
+        expect(&format!("{what}: tokens"), numbers(&batch.tokens), [60]);
+        expect(&format!("{what}: positions"), &batch.positions[..], [2]);
         expect(
-            "request 1 brings its prompt [50, 51], and in the next step 60: tokens of the second batch",
-            plain(&batch.tokens),
-            [60],
+            &format!("{what}: (id, first_row, num_rows)"),
+            shares(&batch),
+            [(1, 0, 1)],
         );
-        expect("the same: positions", &batch.positions[..], [2]);
-        expect("the same: (id, first_row, num_rows)", shares(&batch), [(1, 0, 1)]);
         build_batch::<()>(&[], &mut batch);
-        assert!(
-            batch.is_empty() && batch.sequences.is_empty(),
-            "no request runs\n  expected an empty batch\n  found    {} rows of {} sequences",
-            batch.num_rows(),
-            batch.sequences.len()
-        );
+        let left = (batch.num_rows(), batch.sequences.len());
+        expect("no request runs: number of rows and sequences", left, (0, 0));
     }
 }
 
 /// 08.2 Admit: which requests join, first come, first served.
 mod ex_08_2_admit {
-    use super::{expect, running, waiting};
+    use super::{Room, expect, running};
     use continuous_batching::exercises::admission::admit;
-    use continuous_batching::memory::{Admission, Memory};
     use continuous_batching::queues::Queues;
     use continuous_batching::{Request, SeqId, Status};
 
-    /// Memory for a number of tokens. A request takes as many as its prompt has, so some requests find no room where others do.
-    struct Room {
-        tokens: usize,
-        held: Vec<(SeqId, usize)>,
-    }
-
-    impl Room {
-        fn of(tokens: usize) -> Room {
-            Room {
-                tokens,
-                held: Vec::new(),
-            }
-        }
-
-        fn holders(&self) -> Vec<u64> {
-            self.held.iter().map(|(id, _)| id.0).collect()
-        }
-    }
-
-    impl Memory for Room {
-        fn max_seq_len(&self) -> usize {
-            64
-        }
-
-        fn admit(&mut self, request: &mut Request) -> Admission {
-            let used: usize = self.held.iter().map(|(_, tokens)| tokens).sum();
-            if used + request.prompt.len() > self.tokens {
-                return Admission::NoRoom;
-            }
-            self.held.push((request.id, request.prompt.len()));
-            Admission::Admitted
-        }
-
-        fn grow(&mut self, _: SeqId, _: usize) -> bool {
-            true
-        }
-
-        fn free(&mut self, id: SeqId) -> bool {
-            let before = self.held.len();
-            self.held.retain(|(held, _)| *held != id);
-            self.held.len() < before
-        }
-
-        fn holds(&self, id: SeqId) -> bool {
-            self.held.iter().any(|(held, _)| *held == id)
-        }
-
-        fn num_holders(&self) -> usize {
-            self.held.len()
-        }
-
-        fn write_table(&self, _: SeqId, _: &mut Vec<u32>) {}
-
-        fn check_invariants(&self) {}
-    }
-
-    /// Queues in which requests with prompts of these lengths wait. Ids count from 1.
-    fn queue(prompts: &[usize]) -> Queues {
+    /// Requests with prompts of these lengths wait, with ids from 1; requests 7, 8, … run. Compares who runs, who waits, and how many joined.
+    #[track_caller]
+    fn check(prompts: &[usize], num_running: u64, room: &mut Room, max_running: usize, run: &[u64]) -> Queues {
         let mut queues = Queues::default();
-        let requests = prompts.iter().zip(1..);
+        for (prompt, id) in prompts.iter().zip(1..) {
+            let request = Request::new(SeqId(id), &super::ids(&vec![9; *prompt]), 8, 64);
+            queues.waiting.push_back(request);
+        }
         queues
-            .waiting
-            .extend(requests.map(|(length, id)| waiting(id, &vec![9; *length])));
+            .running
+            .extend((7..7 + num_running).map(|id| running(id, &[9], &[9], 1)));
+        let joined = admit(&mut queues, room, max_running);
+        let what = format!(
+            "requests with prompts of {prompts:?} tokens wait, {num_running} run, {max_running} may run, memory has room for {} tokens",
+            room.tokens
+        );
+        let in_order = |request: &Request| request.id.0;
+        let found: Vec<u64> = queues.running.iter().map(in_order).collect();
+        expect(&format!("{what}: requests that run"), found, run);
+        let expected = run.len() - num_running as usize;
+        let waiting: Vec<u64> = queues.waiting.iter().map(in_order).collect();
+        let left: Vec<u64> = (1..=prompts.len() as u64).skip(expected).collect();
+        expect(&format!("{what}: requests that wait"), waiting, left);
+        expect(&format!("{what}: number that joined"), joined, expected);
         queues
-    }
-
-    fn in_order<'a>(requests: impl IntoIterator<Item = &'a Request>) -> Vec<u64> {
-        requests.into_iter().map(|request| request.id.0).collect()
     }
 
     #[test]
     fn the_oldest_joins_first() {
-        let mut queues = queue(&[1, 1, 1]);
-        let joined = admit(&mut queues, &mut Room::of(64), 1);
-        let what = "1, 2 and 3 wait, one may run";
-        expect(&format!("{what}: runs"), in_order(&queues.running), [1]);
-        expect(&format!("{what}: wait"), in_order(&queues.waiting), [2, 3]);
-        expect(&format!("{what}: number that joined"), joined, 1usize);
+        check(&[1, 1, 1], 0, &mut Room::of(64), 1, &[1]);
     }
 
     /// Four places, three waiting requests: all of them join now, not one in each step.
     #[test]
     fn as_many_join_as_there_is_room_for() {
-        let mut queues = queue(&[1, 1, 1]);
-        let joined = admit(&mut queues, &mut Room::of(64), 4);
-        expect(
-            "1, 2 and 3 wait, four may run: run",
-            in_order(&queues.running),
-            [1, 2, 3],
-        );
-        expect("the same: number that joined", joined, 3usize);
+        check(&[1, 1, 1], 0, &mut Room::of(64), 4, &[1, 2, 3]);
     }
 
     /// A static batch would let no request in before all of its own are done.
     #[test]
     fn running_requests_keep_no_other_out() {
-        let mut queues = queue(&[1, 1]);
-        queues.running.push(running(7, &[9], &[9], 1));
-        admit(&mut queues, &mut Room::of(64), 2);
-        expect(
-            "7 runs, 1 and 2 wait, two may run: run, in order of joining",
-            in_order(&queues.running),
-            [7, 1],
-        );
+        check(&[1, 1], 1, &mut Room::of(64), 2, &[7, 1]);
     }
 
     #[test]
     fn at_most_max_running_requests_run() {
-        let mut queues = queue(&[1]);
-        queues
-            .running
-            .extend([running(7, &[9], &[9], 1), running(8, &[9], &[9], 1)]);
-        let joined = admit(&mut queues, &mut Room::of(64), 2);
-        expect(
-            "7 and 8 run, 1 waits, two may run, memory has room: run",
-            in_order(&queues.running),
-            [7, 8],
-        );
-        expect("the same: number that joined", joined, 0usize);
+        check(&[1], 2, &mut Room::of(64), 2, &[7, 8]);
     }
 
     /// Memory that was reserved for a request that does not join is lost: no request frees it.
     #[test]
     fn memory_is_held_by_running_requests_only() {
         let mut room = Room::of(64);
-        let mut queues = queue(&[1, 1, 1]);
-        admit(&mut queues, &mut room, 2);
-        expect(
-            "1, 2 and 3 wait, two may run: requests that hold memory, against those that run",
-            room.holders(),
-            in_order(&queues.running),
-        );
+        let queues = check(&[1, 1, 1], 0, &mut room, 2, &[1, 2]);
+        let run: Vec<u64> = queues.running.iter().map(|request| request.id.0).collect();
+        let what = "1, 2 and 3 wait, two may run: requests that hold memory, against those that run";
+        expect(what, room.holders(), run);
     }
 
     /// Request 1 needs 5, request 2 would fit. If 2 joined first, and the next small one after it, 1 would wait for ever.
     #[test]
     fn no_request_overtakes_one_that_finds_no_room() {
-        let mut queues = queue(&[5, 2]);
-        let joined = admit(&mut queues, &mut Room::of(3), 4);
-        let what = "memory for 3 tokens; request 1 needs 5, request 2 needs 2";
-        expect(&format!("{what}: run"), in_order(&queues.running), Vec::<u64>::new());
-        expect(&format!("{what}: wait"), in_order(&queues.waiting), [1, 2]);
-        expect(&format!("{what}: number that joined"), joined, 0usize);
+        check(&[5, 2], 0, &mut Room::of(3), 4, &[]);
     }
 
     /// Its status until its prompt is computed.
     #[test]
     fn a_request_that_joins_is_prefilling() {
-        let mut queues = queue(&[1, 1]);
-        admit(&mut queues, &mut Room::of(64), 1);
-        let status = |request: Option<&Request>| request.map(|request| request.status);
-        expect(
-            "1 joined: its status",
-            status(queues.running.first()),
-            Some(Status::Prefilling),
-        );
-        expect(
-            "2 waits: its status",
-            status(queues.waiting.front()),
-            Some(Status::Waiting),
-        );
+        let queues = check(&[1, 1], 0, &mut Room::of(64), 1, &[1]);
+        expect("1 joined: its status", queues.running[0].status, Status::Prefilling);
+        expect("2 waits: its status", queues.waiting[0].status, Status::Waiting);
     }
 
     #[test]
     fn with_an_empty_queue_nothing_happens() {
-        let mut queues = queue(&[]);
-        queues.running.push(running(7, &[9], &[9], 1));
-        expect(
-            "7 runs, none waits: number that joined",
-            admit(&mut queues, &mut Room::of(64), 2),
-            0usize,
-        );
-        expect(
-            "7 runs, none waits: its status",
-            queues.running[0].status,
-            Status::Decoding,
-        );
+        let queues = check(&[], 1, &mut Room::of(64), 2, &[7]);
+        expect("7 runs: its status", queues.running[0].status, Status::Decoding);
     }
 }
 
@@ -446,59 +391,20 @@ mod ex_08_3_recycle {
 
 /// 08.4 One step: schedule, forward, choose, publish. The engine here has a scheduler, a memory and a model of its own.
 mod ex_08_4_step {
-    use super::{expect, ids};
-    use continuous_batching::batch::{Batch, BatchSequence};
+    use super::{Room, expect, ids};
     use continuous_batching::exercises::step::step;
     use continuous_batching::queues::Queues;
     use continuous_batching::{
-        Admission, Delivery, Engine, EngineError, EngineLimits, Event, Memory, Request, Runner, Schedule, SeqId, Status,
+        Batch, BatchSequence, Delivery, Engine, EngineError, EngineLimits, Event, Memory, Runner, Schedule, SeqId,
+        Status,
     };
     use generation::GenerateError;
-
-    /// The requests that hold memory; there is always room.
-    #[derive(Default)]
-    struct Holders(Vec<SeqId>);
-
-    impl Memory for Holders {
-        fn max_seq_len(&self) -> usize {
-            32
-        }
-
-        fn admit(&mut self, request: &mut Request) -> Admission {
-            self.0.push(request.id);
-            Admission::Admitted
-        }
-
-        fn grow(&mut self, _: SeqId, _: usize) -> bool {
-            true
-        }
-
-        fn free(&mut self, id: SeqId) -> bool {
-            let before = self.0.len();
-            self.0.retain(|holder| *holder != id);
-            self.0.len() < before
-        }
-
-        fn holds(&self, id: SeqId) -> bool {
-            self.0.contains(&id)
-        }
-
-        fn num_holders(&self) -> usize {
-            self.0.len()
-        }
-
-        fn write_table(&self, id: SeqId, table: &mut Vec<u32>) {
-            table.push(id.0 as u32);
-        }
-
-        fn check_invariants(&self) {}
-    }
 
     /// All waiting requests join at once. Each brings its tokens that are not computed.
     struct AllAtOnce;
 
-    impl Schedule<Holders> for AllAtOnce {
-        fn schedule(&mut self, queues: &mut Queues, memory: &mut Holders, _: &EngineLimits, batch: &mut Batch) {
+    impl Schedule<Room> for AllAtOnce {
+        fn schedule(&mut self, queues: &mut Queues, memory: &mut Room, _: &EngineLimits, batch: &mut Batch) {
             for mut request in std::mem::take(&mut queues.waiting) {
                 let _ = memory.admit(&mut request);
                 request.status = Status::Prefilling;
@@ -556,7 +462,7 @@ mod ex_08_4_step {
         }
     }
 
-    type TestEngine = Engine<Successor, Holders, AllAtOnce>;
+    type TestEngine = Engine<Successor, Room, AllAtOnce>;
 
     /// An engine with requests of these prompts and lengths. Ids count from 0, and token 30 ends a text.
     fn engine(requests: &[(&[u32], usize)]) -> TestEngine {
@@ -574,7 +480,7 @@ mod ex_08_4_step {
             fails: false,
             logits: Vec::new(),
         };
-        let mut engine = Engine::with(runner, Holders::default(), AllAtOnce, limits);
+        let mut engine = Engine::with(runner, Room::of(1000), AllAtOnce, limits);
         for (prompt, new_tokens) in requests {
             engine.submit(&ids(prompt), *new_tokens).unwrap();
         }
@@ -658,8 +564,11 @@ mod ex_08_4_step {
         let what = "request 0 asks for one token, request 1 for four, one step";
         let running: Vec<u64> = engine.queues.running.iter().map(|request| request.id.0).collect();
         expect(&format!("{what}: requests that run"), running, [1]);
-        let holders: Vec<u64> = engine.memory.0.iter().map(|id| id.0).collect();
-        expect(&format!("{what}: requests that hold memory"), holders, [1]);
+        expect(
+            &format!("{what}: requests that hold memory"),
+            engine.memory.holders(),
+            [1],
+        );
         expect(
             &format!("{what}: events"),
             heard,

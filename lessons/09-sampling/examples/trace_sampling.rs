@@ -6,10 +6,8 @@
 //! ```
 //!
 //! The figure's sliders have many positions, so its script cuts and draws by itself and first repeats all cases
-//! recorded here. The sampler adds in f32 and f64, the script in f64 alone. Cases that rounding decides are left out,
-//! and counted.
+//! recorded here.
 
-use anyhow::ensure;
 use generation::{Model, State};
 use layout::pool::Pool;
 use sampling::exercises::uniform;
@@ -37,8 +35,6 @@ const SEEDS: usize = 200;
 const ANSWERS: usize = 4;
 /// Cases of each text with all sliders anywhere.
 const CASES: u64 = 400;
-/// Shares that differ by less than this are told apart by rounding.
-const NEAR: f64 = 2e-6;
 
 /// Positions of the sliders for temperature, top-k, top-p and min-p, then seed and answer.
 type Setting = [usize; 6];
@@ -63,7 +59,6 @@ pub struct Trace {
     /// Seed, answer and position, and the number of this draw.
     draws: Vec<(u64, u32, u64, f64)>,
     cases: Vec<Case>,
-    left_out: usize,
     /// All tokens of the vocabulary with visible blanks.
     pieces: Vec<String>,
 }
@@ -107,22 +102,18 @@ pub fn record() -> anyhow::Result<Trace> {
     }
     // Each step takes one more slider from the first setting; the last one draws.
     let step = |at: usize| std::array::from_fn(|slider| [OFF, FIRST][usize::from(slider < at || slider > 3)][slider]);
-    let steps = (0..6).map(|at| Ok(case(&contexts, 0, step(at))?.0));
-    let (mut cases, mut left_out) = (Vec::new(), 0);
+    let steps = (0..6).map(|at| case(&contexts, 0, step(at)));
+    let mut cases = Vec::new();
     for context in 0..contexts.len() {
         for setting in settings(context) {
-            match case(&contexts, context, setting)? {
-                (case, false) => cases.push(case),
-                (_, true) => left_out += 1,
-            }
+            cases.push(case(&contexts, context, setting)?);
         }
     }
     let mut draws = Vec::new();
-    for (seed, answer) in [0, 1, 7, 199, u64::MAX >> 12]
-        .into_iter()
-        .flat_map(|seed| (0..3).map(move |a| (seed, a)))
-    {
-        draws.extend([0, 1, 90, 1 << 33].map(|position| (seed, answer, position, uniform(seed, answer, position))));
+    for seed in [0, 1, 7, 199, u64::MAX >> 12] {
+        for answer in 0..3 {
+            draws.extend([0, 1, 90, 1 << 33].map(|position| (seed, answer, position, uniform(seed, answer, position))));
+        }
     }
     let pieces = (0..model.config.llama.vocab_size as u32).map(TokenId);
     Ok(Trace {
@@ -138,7 +129,6 @@ pub fn record() -> anyhow::Result<Trace> {
         contexts,
         draws,
         cases,
-        left_out,
         pieces: pieces
             .map(|token| generation::candidates::visible(tokenizer, token))
             .collect(),
@@ -168,56 +158,30 @@ fn settings(context: usize) -> Vec<Setting> {
     all
 }
 
-/// The choice with a setting, and whether rounding decides it: a border that is moved a little keeps other tokens, or
-/// the draw falls on the edge of a token.
-fn case(contexts: &[Context], context: usize, setting: Setting) -> anyhow::Result<(Case, bool)> {
+/// The choice with a setting.
+fn case(contexts: &[Context], context: usize, setting: Setting) -> anyhow::Result<Case> {
     let from = &contexts[context];
     let [temperature, top_k, top_p, min_p, seed, answer] = setting;
     let params = SamplingParams::default().with(|p| {
         (p.temperature, p.top_k, p.top_p) = (TEMPERATURES[temperature] as f32, TOP_KS[top_k], TOP_PS[top_p] as f32);
         (p.min_p, p.seed, p.answer) = (MIN_PS[min_p] as f32, seed as u64, answer as u32);
     });
-    let choose = |params: SamplingParams| -> anyhow::Result<_> {
-        // The address of a draw has the number of tokens before it, not their ids.
-        let text = vec![TokenId(0); from.position as usize];
-        let mut sampler = Sampler::new();
-        let params = params.check(from.logits.len())?;
-        let sampled = sampler.sample(&params, &text, &[], &mut from.logits.clone())?;
-        let kept: Vec<(TokenId, f64)> = sampler.candidates().filter(|(_, share)| *share > 0.0).collect();
-        ensure!(sampled.num_kept == kept.len(), "{params:?}");
-        Ok((sampled.token.0, kept))
-    };
-    let (token, kept) = choose(params.clone())?;
-    let mut is_near = false;
-    for factor in [1.0 - NEAR as f32, 1.0 + NEAR as f32] {
-        let moved = params.clone().with(|p| {
-            // A cut that is off stays off.
-            p.top_p = if p.top_p < 1.0 {
-                (p.top_p * factor).min(0.999_999)
-            } else {
-                1.0
-            };
-            p.min_p = if p.min_p < 1.0 { p.min_p * factor } else { 1.0 };
-        });
-        is_near |= choose(moved)?.1.len() != kept.len();
-    }
-    let point = uniform(params.seed, params.answer, from.position);
-    let mut reached = 0.0;
-    for (_, share) in &kept {
-        reached += share;
-        is_near |= (reached - point).abs() < NEAR;
-    }
+    let params = params.check(from.logits.len())?;
+    // The address of a draw has the number of tokens before it, not their ids.
+    let text = vec![TokenId(0); from.position as usize];
+    let mut sampler = Sampler::new();
+    let sampled = sampler.sample(&params, &text, &[], &mut from.logits.clone())?;
+    let kept: Vec<(TokenId, f64)> = sampler.candidates().filter(|(_, share)| *share > 0.0).collect();
     let nats = entropy(kept.iter().map(|(_, share)| *share));
-    let case = Case {
+    Ok(Case {
         context,
         setting,
         kept: kept.len(),
         ids: kept.iter().map(|(token, _)| u64::from(token.0)).sum(),
-        token,
+        token: sampled.token.0,
         // The entropy of a single token may be -0, which JSON would keep.
         nats: (1e4 * nats).round() / 1e4 + 0.0,
-    };
-    Ok((case, is_near))
+    })
 }
 
 #[allow(dead_code)] // the test of the figure includes this file without its main

@@ -82,7 +82,7 @@ pub fn generate(args: &CommonArgs, text: Option<String>, flags: &SamplingFlags) 
     let has_failed = |answer: &Answer<'_>| answer.reason == Some(FinishReason::ChoiceFailed);
     anyhow::ensure!(
         !answers.iter().any(has_failed),
-        "no token could be chosen: the model gave a logit that is NaN; check its weights with lesson 04"
+        "no token could be chosen: the model gave a logit that is NaN; its weights may be damaged"
     );
     Ok(())
 }

@@ -12,6 +12,7 @@ pub fn build_batch<X>(running: &[Request<X>], batch: &mut Batch) {
     // ANCHOR: ex_08_1
     batch.clear();
     for request in running {
+        // The rows of this request begin behind those that are there.
         let first_row = batch.tokens.len();
         batch.tokens.extend(request.tokens().skip(request.num_computed));
         batch.positions.extend(request.num_computed..request.num_tokens());

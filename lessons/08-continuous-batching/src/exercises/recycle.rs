@@ -11,10 +11,12 @@ pub fn recycle(slots: &mut [Slot], first_free: &mut Option<SlotId>, slot: SlotId
     // ANCHOR: ex_08_3
     match slots[slot.0] {
         Slot::Held { owner: held_by, .. } if held_by == owner => {
+            // The slot that was first until now comes behind this one.
             slots[slot.0] = Slot::Free { next: *first_free };
             *first_free = Some(slot);
             true
         }
+        // A second free, or a late one: the slot is free or belongs to another request.
         _ => false,
     }
     // ANCHOR_END: ex_08_3

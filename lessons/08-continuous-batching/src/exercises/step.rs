@@ -31,7 +31,9 @@ pub fn step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
 
     let logits = engine.runner.forward(&engine.batch)?;
 
+    // All tokens are chosen before the first one is told, so that a cancel that arrives meanwhile still counts.
     engine.next.clear();
+    // Sequences stand in the order of the running queue, so one walk over the queue finds the request of each.
     let mut running = engine.queues.running.iter();
     for (sequence, row) in engine
         .batch
@@ -45,6 +47,7 @@ pub fn step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
     }
 
     engine.take_cancellations();
+    // The rows of a cancelled request count as well: they are in memory until it leaves.
     engine.note_computed();
     let mut running = engine.queues.running.iter_mut();
     for (sequence, choice) in engine.batch.sampling().zip(engine.next.drain(..)) {
@@ -64,6 +67,7 @@ pub fn step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
             request.finish(FinishReason::Cancelled);
         }
     }
+    // An end is told after the memory is free, so that a client that sees it can rely on it.
     engine.leave();
     engine.announce(on_event);
     Ok(())

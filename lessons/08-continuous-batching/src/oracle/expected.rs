@@ -36,7 +36,7 @@ impl Expected {
     }
 }
 
-/// The whole answer to a request that is alone in the world, and why it ends.
+/// The whole answer to a request without any other beside it, and why it ends.
 ///
 /// # Panics
 /// If the prompt is empty.

@@ -1,4 +1,4 @@
-//! Plans of arrivals and cancellations, played against an engine. Everything that a client could complain of is checked.
+//! Plans of arrivals and cancellations, played against an engine. Everything that a client sees is checked.
 
 use super::expected::answer;
 use crate::batch::Batch;
@@ -90,7 +90,7 @@ type Played<R, M, S, X> = Engine<Interrupted<R>, M, S, X>;
 /// - no memory is held at the end, and the end comes.
 ///
 /// `attach(step, index)` gives what is attached to request `index` of the plan, which is submitted before `step`. `after_step` is called after each
-/// step, for checks of one's own, or to overwrite unused memory.
+/// step, for further checks, or to overwrite unused memory.
 ///
 /// # Panics
 /// When one of these does not hold.

@@ -1,4 +1,4 @@
-//! A request that is alone in the world, for tests: what a batch is compared with.
+//! Single runs, for tests: a batch is compared with them.
 
 use crate::request::FinishReason;
 use generation::{Model, State};

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Cases of a sweep: `ORACLE_CASES`, where somebody has more time than usual, or the usual number.
+/// Number of cases of a sweep: that of the variable `ORACLE_CASES` if it is set, else the usual number.
 pub fn num_cases(usual: u32) -> u32 {
     let wanted = std::env::var("ORACLE_CASES").ok();
     let wanted = wanted.and_then(|cases| cases.parse().ok());

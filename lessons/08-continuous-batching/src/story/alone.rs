@@ -1,24 +1,20 @@
-//! Does anybody hear the neighbour? Every answer against the same request alone, and the edges.
+//! Every answer against the same request alone, and the edges.
 
-use super::load::{Job, jobs, longest, three_kinds};
+use super::load::{Job, jobs, longest, run, submit, three_kinds};
 use super::{SLOTS, Scene};
-use continuous_batching::{Delivery, Event, FinishReason, SeqId};
+use continuous_batching::{Delivery, FinishReason, SeqId};
 use generation::State;
 use generation::generate::greedy;
 use kv_cache::session::{cache_for, generate};
 use lab::story::{Claim, Story, Verdict};
-use lab::table::Table;
 use static_batching::workload::{Pace, arrivals};
 use std::collections::BTreeMap;
 use training::TokenId;
 
 /// Requests at the same time, on eight slots.
 const REQUESTS: usize = 64;
-/// Cancelled while it waits; in the step that computes its prompt; in its last step.
+/// Cancelled requests: one while it waits, one in the step that computes its prompt, one in its last step.
 const CANCELLED: [usize; 3] = [60, 20, 12];
-
-/// An answer and why it ended.
-type Ended = (Vec<TokenId>, FinishReason);
 
 /// C5: 64 requests together, each compared with its run alone.
 pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
@@ -26,10 +22,8 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "Listen at the wall",
         "64 requests on 8 slots, three of them cancelled on the way. Every answer is compared with the same request alone, token for token.",
     );
-    let jobs = jobs(
-        scene,
-        &arrivals(scene.seed.wrapping_add(100), REQUESTS, &three_kinds(), &Pace::AtOnce),
-    );
+    let seed = scene.seed.wrapping_add(100);
+    let jobs = jobs(scene, &arrivals(seed, REQUESTS, &three_kinds(), &Pace::AtOnce));
     let ended = together(scene, &jobs)?;
     let mut equal = 0;
     for (index, job) in jobs.iter().enumerate() {
@@ -43,29 +37,17 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         let is_cancelled = *reason == FinishReason::Cancelled;
         equal += usize::from(tokens == expected && is_cancelled == CANCELLED.contains(&index));
     }
-    let (edges, refused) = edges(scene)?;
-    let mut table = Table::new(&["request", "came of it", "as it should"]);
-    let yes = |right: bool| if right { "yes" } else { "NO" };
     let whole = equal == REQUESTS;
-    table.row([
-        "64 at once, 8 slots, 3 cancelled",
-        &format!("{equal} as alone"),
-        yes(whole),
-    ]);
-    for (what, found, right) in &edges {
-        table.row([what, found.as_str(), yes(*right)]);
-    }
-    story.table(&table);
+    let (edges, refused) = edges(scene)?;
+    let all = ("64 at once, 8 slots, 3 cancelled", format!("{equal} as alone"), whole);
+    let rows = std::iter::once(&all).chain(&edges);
+    let rows = rows.map(|(what, found, right)| [*what, found.as_str(), if *right { "yes" } else { "NO" }]);
+    story.rows(&["request", "came of it", "as it should"], rows);
     story.values("requests", REQUESTS);
     story.values("equal", equal);
     story.values("refusals", &refused);
-    let edges_hold = edges.iter().all(|(_, _, right)| *right);
-    let verdict = match (whole, edges_hold) {
-        (true, true) => Verdict::Holds,
-        (false, false) => Verdict::NotHere,
-        _ => Verdict::Partly,
-    };
     let right = edges.iter().filter(|(_, _, right)| *right).count();
+    let edges_hold = right == edges.len();
     let note = format!(
         "{equal} of {REQUESTS} answers have the same tokens as alone, {right} of {} edges end as they should. No bit of a row depends on \
          its company, so this is equality, not closeness.",
@@ -76,7 +58,7 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         claimed: "Concurrent output equals one-at-a-time output (no cross-talk), also at the edges: empty prompt, prompt over the limit, no new tokens, more requests than slots",
         value: equal as f64,
         unit: "of 64 answers equal",
-        verdict,
+        verdict: Verdict::of(whole && edges_hold, whole || edges_hold),
         note: &note,
     });
     anyhow::ensure!(
@@ -87,7 +69,7 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 }
 
 /// All of them through one engine. Cancels that come while the model computes are sent from the choice, which runs after the pass.
-fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, Ended>> {
+fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, (Vec<TokenId>, FinishReason)>> {
     let engine = scene.engine(SLOTS, longest(jobs));
     let canceller = engine.canceller();
     let [waits, first, last] = CANCELLED.map(|index| SeqId(index as u64));
@@ -95,30 +77,19 @@ fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, Ended
         let is_first = request.id == first && request.output.is_empty();
         let is_last = request.id == last && request.output.len() + 1 == request.max_new_tokens;
         if is_first || is_last {
+            // The engine holds the other end of the channel.
             let _ = canceller.send(request.id);
         }
         greedy(logits)
     }));
-    for job in jobs {
-        engine.submit(&job.prompt, job.new_tokens)?;
-    }
+    submit(&mut engine, jobs)?;
     engine.step(&mut |_| Delivery::Taken)?;
     engine.cancel(waits);
-    let mut ended = BTreeMap::new();
-    engine.run(&mut |event| {
-        if let Event::Finished { id, reason, output } = event {
-            ended.insert(id, (output.to_vec(), reason));
-        }
-        Delivery::Taken
-    })?;
+    let ended = run(&mut engine)?;
     engine.check_invariants();
     anyhow::ensure!(engine.memory.num_free() == SLOTS, "a slot is still held");
-    anyhow::ensure!(
-        ended.len() == jobs.len(),
-        "{} of {} requests ended",
-        ended.len(),
-        jobs.len()
-    );
+    let found = ended.len();
+    anyhow::ensure!(found == jobs.len(), "{found} of {} requests ended", jobs.len());
     Ok(ended)
 }
 
@@ -126,16 +97,8 @@ fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, Ended
 fn single(scene: &Scene, job: &Job) -> anyhow::Result<Vec<TokenId>> {
     let mut cache = cache_for(&scene.model, job.prompt.len(), job.new_tokens);
     let mut state = State::new(&scene.model.config, job.prompt.len());
-    let (model, pool) = (&scene.model, &scene.pool);
-    let timed = generate(
-        model,
-        &mut state,
-        &mut cache,
-        pool,
-        &job.prompt,
-        job.new_tokens,
-        &mut |_| {},
-    )?;
+    let (model, pool, prompt) = (&scene.model, &scene.pool, &job.prompt);
+    let timed = generate(model, &mut state, &mut cache, pool, prompt, job.new_tokens, &mut |_| {})?;
     Ok(timed.generation.tokens)
 }
 
@@ -149,31 +112,20 @@ fn edges(scene: &Scene) -> anyhow::Result<(Vec<Edge>, Vec<String>)> {
     let (mut edges, mut refused): (Vec<Edge>, Vec<String>) = (Vec::new(), Vec::new());
     for (what, len) in [("an empty prompt", 0), ("a prompt over the limit", max_seq_len + 1)] {
         let answer = engine.submit(&scene.model.made_up_tokens(0, len), 4);
-        edges.push((
-            what,
-            answer.as_ref().map_or("refused", |_| "accepted").into(),
-            answer.is_err(),
-        ));
+        let found = answer.as_ref().map_or("refused", |_| "accepted");
+        edges.push((what, found.into(), answer.is_err()));
         refused.extend(answer.err().map(|refusal| refusal.to_string()));
     }
     let nothing = engine.submit(&scene.model.made_up_tokens(0, 4), 0)?;
     let full = engine.submit(&scene.model.made_up_tokens(1, max_seq_len), 4)?;
-    let mut ended: BTreeMap<SeqId, Ended> = BTreeMap::new();
-    engine.run(&mut |event| {
-        if let Event::Finished { id, reason, output } = event {
-            ended.insert(id, (output.to_vec(), reason));
-        }
-        Delivery::Taken
-    })?;
+    let ended = run(&mut engine)?;
     for (what, id, expected) in [
         ("no new tokens", nothing, FinishReason::Length),
         ("a prompt that fills the context", full, FinishReason::Context),
     ] {
-        let is_right = ended.get(&id) == Some(&(Vec::new(), expected));
-        let found = ended
-            .get(&id)
-            .map(|(tokens, reason)| format!("{} tokens, {reason:?}", tokens.len()));
-        edges.push((what, found.unwrap_or_else(|| "no end".into()), is_right));
+        let (tokens, reason) = &ended[&id];
+        let found = format!("{} tokens, {reason:?}", tokens.len());
+        edges.push((what, found, tokens.is_empty() && *reason == expected));
     }
     Ok((edges, refused))
 }

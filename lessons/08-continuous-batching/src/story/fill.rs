@@ -1,10 +1,9 @@
-//! The fill of the batch over time, and how much of its memory is used.
+//! The fill of the batch over time, and the share of its memory that is used.
 
-use super::load::{Mix, longest, static_steps};
-use super::{SLOTS, Scene, timeline};
+use super::load::{Mix, longest, plan, submit};
+use super::{SLOTS, Scene, timeline, trace};
 use anyhow::Context;
 use continuous_batching::Delivery;
-use continuous_batching::trace::{Recorder, StepTrace};
 use lab::chart::Chart;
 use lab::story::Story;
 
@@ -19,24 +18,18 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
         .find(|mix| mix.id == "mix")
         .context("the mix of three kinds")?;
     let mut engine = scene.engine(SLOTS, longest(&mix.jobs));
-    for job in &mix.jobs {
-        engine.submit(&job.prompt, job.new_tokens)?;
-    }
-    let mut recorder = Recorder::default();
+    submit(&mut engine, &mix.jobs)?;
+    let mut steps = Vec::new();
     while !engine.is_idle() {
-        recorder.step(&mut engine, &mut |_| Delivery::Taken)?;
+        steps.extend(trace::step(&mut engine, &mut |_| Delivery::Taken)?);
     }
-    let lengths = mix.jobs.iter().map(|job| (job.prompt.len(), job.new_tokens));
-    let plan = static_steps(lengths, SLOTS);
+    let plan = plan(mix.jobs.iter().map(|job| job.new_tokens), SLOTS);
     let schedules = [
         (
             "static batches (07)",
             timeline::running(&timeline::of_plan(&plan, SLOTS)),
         ),
-        (
-            "continuous (08)",
-            timeline::running(&timeline::of_trace(&recorder.steps, SLOTS)),
-        ),
+        ("continuous (08)", timeline::running(&timeline::of_trace(&steps, SLOTS))),
     ];
     let mut chart = Chart::lines("fill", "Who moves in each step")
         .x_label("step")
@@ -45,49 +38,31 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
         .y_range(0.0, SLOTS as f64 + 0.5);
     for (name, running) in &schedules {
         let mean = running.iter().sum::<usize>() as f64 / running.len().max(1) as f64;
-        story.show_as(
-            name,
-            mean,
-            format!(
-                "{} steps, {mean:.1} of {SLOTS} move in a step, {:.0} %",
-                running.len(),
-                100.0 * mean / SLOTS as f64
-            ),
+        let percent = 100.0 * mean / SLOTS as f64;
+        let text = format!(
+            "{} steps, {mean:.1} of {SLOTS} move in a step, {percent:.0} %",
+            running.len()
         );
+        story.show_as(name, mean, text);
         chart = chart.series(name, stairs(running));
     }
-    story.values(
-        "running",
-        schedules.iter().map(|(_, running)| running).collect::<Vec<_>>(),
-    );
+    let running: Vec<_> = schedules.iter().map(|(_, running)| running).collect();
+    story.values("running", running);
     timeline::bars(story, &schedules);
     let context = scene.model.config.llama.max_seq_len;
-    let share = share_of_slots(&recorder.steps, context);
-    story.show_as(
-        "room that is used",
-        share,
-        format!(
-            "{:.1} % of {SLOTS} slots of {context} positions, the model's context",
-            100.0 * share
-        ),
-    );
+    let seats = steps.iter().flat_map(|step| &step.computed);
+    let held: usize = seats.map(|seat| seat.first_position + seat.rows).sum();
+    let share = held as f64 / (steps.len() * SLOTS * context).max(1) as f64;
+    let percent = 100.0 * share;
+    let text = format!("{percent:.1} % of {SLOTS} slots of {context} positions, the model's context");
+    story.show_as("room that is used", share, text);
     story.chart(&chart)?;
     Ok(())
-}
-
-/// Mean share of all slots that holds something, if each has `capacity` positions.
-fn share_of_slots(trace: &[StepTrace], capacity: usize) -> f64 {
-    let seats = trace.iter().flat_map(|step| &step.computed);
-    let held: usize = seats.map(|seat| seat.first_position + seat.rows).sum();
-    held as f64 / (trace.len() * SLOTS * capacity).max(1) as f64
 }
 
 /// A number for each step as a line with corners.
 fn stairs(running: &[usize]) -> Vec<(f64, f64)> {
     let steps = running.iter().enumerate();
-    let mut points: Vec<(f64, f64)> = steps
-        .flat_map(|(step, running)| [(step as f64, *running as f64), (step as f64 + 1.0, *running as f64)])
-        .collect();
-    points.push((running.len() as f64, 0.0));
-    points
+    let corners = steps.flat_map(|(step, running)| [step, step + 1].map(|x| (x as f64, *running as f64)));
+    corners.chain([(running.len() as f64, 0.0)]).collect()
 }

@@ -3,7 +3,6 @@
 mod alone;
 mod columns;
 mod fill;
-mod first_token;
 mod gain;
 mod load;
 mod mixes;
@@ -11,6 +10,7 @@ mod opening;
 mod serve;
 mod step;
 mod timeline;
+mod trace;
 mod waiting;
 
 use continuous_batching::{Engine, EngineLimits, ModelRunner, SlotCache, Slots};
@@ -32,12 +32,12 @@ struct Scene {
     model: Model,
     pool: Pool,
     seed: u64,
-    /// Longest output where `--tokens` asks for one.
+    /// Largest number of tokens of an answer in the opening, if `--tokens` sets it.
     tokens: Option<usize>,
     prompt: Option<String>,
 }
 
-/// An engine with slots in front of a model.
+/// An engine over a model and slots.
 type SlotEngine<'a> = Engine<ModelRunner<'a>, Slots>;
 
 impl Scene {
@@ -65,23 +65,26 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     };
 
     opening::stream(&mut story, &scene)?;
-    // From here on lengths are given, not found: no token ends a text, so that every run has the same work.
+    // From here on lengths are given: no token ends a text, so that every run has the same work.
     scene.model.config.eos_token_ids.clear();
-    opening::recall(&mut story);
+    story.recall(
+        "If you begin with this lesson, skip them with Enter; lesson 07's page has what you need.",
+        &["recall-batch", "recall-cache"],
+    );
     step::four_requests(&mut story, &scene)?;
     step::one_batch(&mut story, &scene)?;
     let mixes = load::mixes(&scene);
     gain::counted(&mut story, &scene, &mixes);
     let rate = mixes::raced(&mut story, &scene, &mixes)?;
     fill::fill(&mut story, &scene, &mixes)?;
-    let runs = waiting::short_ones(&mut story, &scene, rate)?;
-    first_token::added(&mut story, &scene, &runs)?;
+    let rounds = waiting::short_ones(&mut story, &scene, rate)?;
+    waiting::first_token(&mut story, &scene, &rounds)?;
     alone::cross_talk(&mut story, &scene)?;
     story.say("");
     story.say(
-        "Two things are left. Every slot is as long as the longest text that may ever sit in it, and most of it stays empty: the waste of \
-         padding again, now in memory. And every token here is the likeliest one. How else one may be chosen is lesson 09; how memory can \
-         follow the length of a text, lesson 10.",
+        "Two things are left. Every slot is as long as the longest text that it may hold, and most of it stays empty: the waste of padding \
+         again, now in memory. And every token here is the likeliest one. Other ways to choose a token are lesson 09; memory that follows the \
+         length of a text is lesson 10.",
     );
     story.finish()
 }

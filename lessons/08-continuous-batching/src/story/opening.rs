@@ -1,22 +1,21 @@
-//! The first screen: texts that grow side by side, and two questions on earlier lessons.
+//! The first screen: texts that grow side by side.
 
 use super::Scene;
 use super::columns::Columns;
+use super::trace::{self, StepTrace};
 use anyhow::Context;
-use continuous_batching::trace::{Recorder, StepTrace};
 use continuous_batching::{Delivery, Event, FinishReason, SeqId, Status};
-use generation::candidates::visible;
 use generation::text::TextStream;
-use lab::story::{Choice, Prediction, Story};
+use lab::story::Story;
 use lab::term::{Tone, cut};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use training::TokenId;
 
-/// Slots of the opening: as many texts as fit beside each other.
+/// Slots of the opening: the number of texts that fit beside each other on a screen.
 const SLOTS: usize = 3;
 
-/// Beginnings, and how many tokens each goes on for: to the end of a sentence, with the checkpoint that comes with this workbook.
+/// Beginnings, and the number of tokens that each goes on for: to the end of a sentence, with the checkpoint of this workbook.
 const TEXTS: [(&str, usize); 6] = [
     ("Once upon a time", 9),
     ("Not so long ago there lived", 38),
@@ -26,50 +25,28 @@ const TEXTS: [(&str, usize); 6] = [
     ("Long ago there was a little", 16),
 ];
 
-/// How long a step is shown to a reader at a terminal.
-const WATCHED: Duration = Duration::from_millis(60);
-
-/// A text to go on from.
-struct Ask {
-    prompt: Vec<TokenId>,
-    /// As the reader sees it.
-    shown: String,
-    new_tokens: usize,
-}
-
-/// The six texts; the reader's own in the place of the first.
-fn asks(scene: &Scene) -> anyhow::Result<Vec<Ask>> {
-    let ask = |(index, (text, new_tokens)): (usize, &(&str, usize))| {
-        let own = scene.prompt.as_deref().filter(|_| index == 0);
-        let text = own.unwrap_or(text);
+/// Streams six texts through three slots. The reader's own text takes the place of the first one.
+pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    let mut asks: Vec<(Vec<TokenId>, String, usize)> = Vec::new();
+    for (index, (text, new_tokens)) in TEXTS.into_iter().enumerate() {
+        let text = scene.prompt.as_deref().filter(|_| index == 0).unwrap_or(text);
         let (prompt, shown) = match &scene.model.tokenizer {
             Some(_) => (scene.model.encode_prompt(text)?, text.to_owned()),
             None => {
                 let tokens = scene.model.made_up_tokens(index, 4);
-                let numbers = tokens.iter().map(|token| format!("{} ", token.0));
-                let shown = numbers.collect();
+                let shown = tokens.iter().map(|token| format!("{} ", token.0)).collect();
                 (tokens, shown)
             }
         };
-        Ok(Ask {
-            prompt,
-            shown,
-            new_tokens: scene.tokens.unwrap_or(*new_tokens),
-        })
-    };
-    TEXTS.iter().enumerate().map(ask).collect()
-}
-
-/// Streams six texts through three slots.
-pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
-    let asks = asks(scene)?;
-    let longest = asks.iter().map(|ask| ask.prompt.len().saturating_add(ask.new_tokens));
+        asks.push((prompt, shown, scene.tokens.unwrap_or(new_tokens)));
+    }
+    let longest = asks
+        .iter()
+        .map(|(prompt, _, new_tokens)| prompt.len().saturating_add(*new_tokens));
     let mut engine = scene.engine(SLOTS, longest.max().unwrap_or(1));
-    let mut shown: BTreeMap<SeqId, &str> = BTreeMap::new();
-    for ask in &asks {
-        let id = engine.submit(&ask.prompt, ask.new_tokens);
-        let id = id.with_context(|| format!("the text {:?} of --prompt", cut(&ask.shown, 40)))?;
-        shown.insert(id, &ask.shown);
+    for (prompt, shown, new_tokens) in &asks {
+        let accepted = engine.submit(prompt, *new_tokens);
+        accepted.with_context(|| format!("the text {:?} of --prompt", cut(shown, 40)))?;
     }
     let num_texts = asks.len();
     story.say("");
@@ -77,32 +54,52 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "{num_texts} texts, {SLOTS} slots. Downwards is time; ▸ joins, ■ leaves."
     ));
     story.say("");
-    let mut recorder = Recorder::default();
     let mut streams: BTreeMap<SeqId, TextStream<'_>> = BTreeMap::new();
     let mut columns = Columns::begin(story, SLOTS);
+    let mut steps: Vec<StepTrace> = Vec::new();
     while !engine.is_idle() {
-        // What a step says, to be shown when it is known who sits where.
+        // The text of a step. It is shown when the step is over and the slots of its requests are known.
         let mut pieces: Vec<(SeqId, String)> = Vec::new();
-        recorder.step(&mut engine, &mut |event| {
-            say(scene, &event, &mut streams, &mut pieces);
+        let step = trace::step(&mut engine, &mut |event| {
+            pieces.extend(piece_of(scene, &mut streams, &event));
             Delivery::Taken
         })?;
-        let Some(step) = recorder.steps.last() else {
-            break;
-        };
-        show_step(story, &mut columns, step, &pieces, &shown);
+        let Some(step) = step else { break };
+        let slot_of = |id: &SeqId| step.computed.iter().find(|seat| seat.id == *id).map(|seat| seat.slot.0);
+        let joined = step
+            .joined
+            .iter()
+            .filter_map(|id| Some((slot_of(id)?, asks[id.0 as usize].1.as_str())));
+        let joined: Vec<(usize, &str)> = joined.collect();
+        if !joined.is_empty() {
+            columns.join(story, &joined);
+        }
+        for (id, piece) in &pieces {
+            slot_of(id).into_iter().for_each(|slot| columns.piece(slot, piece));
+        }
+        for (id, reason) in &step.finished {
+            slot_of(id)
+                .into_iter()
+                .for_each(|slot| columns.leave(slot, mark(*reason)));
+        }
+        columns.end_step(story);
+        steps.push(step);
+        // Slow enough to be watched: by itself the run is over at once.
+        story.linger(Duration::from_millis(60));
     }
     columns.end_line(story);
-    let prefills = |seat: &&continuous_batching::trace::Seat| seat.status == Status::Prefilling;
-    let seats = recorder.steps.iter().flat_map(|step| &step.computed);
+    let seats = steps.iter().flat_map(|step| &step.computed);
     story.values("steps", engine.num_steps());
-    story.values("prefills", seats.filter(prefills).count());
-    story.values("trace", &recorder.steps);
-    // Looked up, not taken for granted: the parts of the engine may be a reader's own.
-    let stays_empty = |step: &StepTrace| !step.waiting.is_empty() && step.computed.len() < SLOTS;
-    let slots = match recorder.steps.iter().any(stays_empty) {
-        false => "No slot stays empty for a step as long as somebody waits.",
-        true => "A slot stayed empty while somebody waited: look at who joins.",
+    story.values(
+        "prefills",
+        seats.filter(|seat| seat.status == Status::Prefilling).count(),
+    );
+    story.values("trace", &steps);
+    // Counted and not assumed: functions of the engine may be a reader's own.
+    let has_empty_slot = |step: &StepTrace| !step.waiting.is_empty() && step.computed.len() < SLOTS;
+    let slots = match steps.iter().any(has_empty_slot) {
+        false => "No slot stays empty for a step as long as a request waits.",
+        true => "A slot stayed empty while a request waited: look at which requests join.",
     };
     let steps = engine.num_steps();
     story.say_as(Tone::Dim, format!("Steps in all: {steps}. {slots}"));
@@ -110,112 +107,28 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 }
 
 /// The text of an event; the token's number where the model has no tokenizer.
-fn say<'a>(
+fn piece_of<'a>(
     scene: &'a Scene,
-    event: &Event<'_>,
     streams: &mut BTreeMap<SeqId, TextStream<'a>>,
-    pieces: &mut Vec<(SeqId, String)>,
-) {
-    match (event, &scene.model.tokenizer) {
+    event: &Event<'_>,
+) -> Option<(SeqId, String)> {
+    let piece = match (event, &scene.model.tokenizer) {
         (Event::Token { id, token }, Some(tokenizer)) => {
             let stream = streams.entry(*id).or_insert_with(|| TextStream::continuing(tokenizer));
-            pieces.push((*id, stream.push(*token).to_owned()));
+            stream.push(*token).to_owned()
         }
-        (Event::Token { id, token }, None) => pieces.push((*id, format!(" {}", token.0))),
-        (Event::Finished { id, .. }, _) => {
-            let rest = streams.remove(id).map_or("", TextStream::finish);
-            pieces.push((*id, rest.to_owned()));
-        }
-    }
-}
-
-/// Shows who joined, what was said, and who left.
-fn show_step(
-    story: &mut Story,
-    columns: &mut Columns,
-    step: &StepTrace,
-    pieces: &[(SeqId, String)],
-    shown: &BTreeMap<SeqId, &str>,
-) {
-    let slot_of = |id: &SeqId| {
-        let seat = step.computed.iter().find(|seat| seat.id == *id);
-        seat.map(|seat| seat.slot.0)
+        (Event::Token { token, .. }, None) => format!(" {}", token.0),
+        // A character whose last tokens never came.
+        (Event::Finished { id, .. }, _) => streams.remove(id)?.finish().to_owned(),
     };
-    let joined: Vec<(usize, &str)> = (step.joined.iter())
-        .filter_map(|id| Some((slot_of(id)?, *shown.get(id)?)))
-        .collect();
-    if !joined.is_empty() {
-        columns.join(story, step.step as usize + 1, &joined);
-    }
-    for (id, text) in pieces {
-        if let Some(slot) = slot_of(id) {
-            columns.piece(slot, text);
-        }
-    }
-    for (id, reason) in &step.finished {
-        if let Some(slot) = slot_of(id) {
-            columns.leave(slot, mark(*reason));
-        }
-    }
-    columns.end_step(story);
-    if story.is_interactive() {
-        // Slow enough to be watched: by itself all of it is over in a blink.
-        std::thread::sleep(WATCHED);
-    }
+    Some((event.id(), piece))
 }
 
-/// How an end is shown.
+/// The mark of an end.
 fn mark(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Stop | FinishReason::Length => "■",
         FinishReason::Context => "■ full",
         FinishReason::Cancelled | FinishReason::ChoiceFailed => "✗",
     }
-}
-
-/// A token as a reader can see it; the number where the model has no tokenizer.
-pub fn piece(scene: &Scene, token: TokenId) -> String {
-    match &scene.model.tokenizer {
-        Some(tokenizer) => visible(tokenizer, token),
-        None => token.0.to_string(),
-    }
-}
-
-/// Two questions on earlier lessons.
-pub fn recall(story: &mut Story) {
-    story.step(
-        "Two questions from before",
-        "If you begin with this lesson, skip them with Enter; lesson 07's page has what you need.",
-    );
-    story.predict(Prediction {
-        id: "recall-batch",
-        question: "Lesson 07: why does a step of eight rows cost little more than a step of one?",
-        options: &[
-            Choice {
-                text: "eight threads compute one row each",
-                answer_to_wrong: Some("One row keeps all threads busy already: they share the weights out among them."),
-            },
-            Choice {
-                text: "the weights are read once for all eight",
-                answer_to_wrong: None,
-            },
-            Choice {
-                text: "seven of the rows are padding and are skipped",
-                answer_to_wrong: Some("Padding is computed in every matrix product. Only attention skips it."),
-            },
-        ],
-        answer: 1,
-        because: "One row waits for memory. The arithmetic of seven more fits into that wait.",
-    });
-    story.predict(Prediction {
-        id: "recall-cache",
-        question: "Lesson 06: a text of 20 tokens is in the cache. What does the next step need, to say what follows token 21?",
-        options: &[
-            Choice { text: "all 21 tokens once more", answer_to_wrong: Some("Their keys and values are kept: nothing else of them is ever read.") },
-            Choice { text: "token 21 and its position", answer_to_wrong: None },
-            Choice { text: "the text of the answer so far", answer_to_wrong: Some("The model has no text. What it needs of the tokens before stands in the cache.") },
-        ],
-        answer: 1,
-        because: "One row at position 20, counted from 0, attends to what is stored and to itself. Whose row stands beside it in the batch means nothing to it.",
-    });
 }

@@ -1,9 +1,9 @@
 //! The real model: requests that run together get, token for token, what lesson 06 gives each of them alone. Also at the edges.
 
 use crate::common::{ModelEngine, engine, interrupted, stories, text};
+use crate::trace;
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
-use continuous_batching::trace::Recorder;
 use continuous_batching::{Delivery, Event, FinishReason, Refusal, SeqId, Status};
 use generation::Model;
 use layout::pool::Pool;
@@ -251,13 +251,12 @@ fn a_receiver_that_is_gone_ends_only_its_own_request() {
 fn a_request_goes_from_waiting_over_prefilling_to_decoding() {
     let (model, pool) = (stories(), Pool::new(1));
     let mut engine = endless(&model, &pool, 1);
-    let mut recorder = Recorder::default();
     engine.submit(&text(3, 1), 2).unwrap();
     assert_eq!(engine.queues.waiting[0].status, Status::Waiting);
-    recorder.step(&mut engine, &mut |_| Delivery::Taken).unwrap();
+    let first = trace::step(&mut engine, &mut |_| Delivery::Taken).unwrap().unwrap();
+    assert_eq!(first.computed[0].status, Status::Prefilling);
     assert_eq!(engine.queues.running[0].status, Status::Decoding);
-    recorder.step(&mut engine, &mut |_| Delivery::Taken).unwrap();
+    let second = trace::step(&mut engine, &mut |_| Delivery::Taken).unwrap().unwrap();
+    assert_eq!(second.computed[0].status, Status::Decoding);
     assert!(engine.is_idle());
-    let statuses: Vec<Status> = recorder.steps.iter().map(|step| step.computed[0].status).collect();
-    assert_eq!(statuses, [Status::Prefilling, Status::Decoding]);
 }

@@ -30,44 +30,12 @@ fn a_prompt_that_can_never_fit_is_refused_at_submit() {
     }
 }
 
-/// Memory that admits no request, though `max_seq_len` promises room.
-struct Full;
-
-impl Memory for Full {
-    fn max_seq_len(&self) -> usize {
-        64
-    }
-
-    fn admit(&mut self, _: &mut Request) -> Admission {
-        Admission::NoRoom
-    }
-
-    fn grow(&mut self, _: SeqId, _: usize) -> bool {
-        false
-    }
-
-    fn free(&mut self, _: SeqId) -> bool {
-        false
-    }
-
-    fn holds(&self, _: SeqId) -> bool {
-        false
-    }
-
-    fn num_holders(&self) -> usize {
-        0
-    }
-
-    fn write_table(&self, _: SeqId, _: &mut Vec<u32>) {}
-
-    fn check_invariants(&self) {}
-}
-
-/// The same fault inside the engine: it is named, and the run does not go on for ever.
+/// The same fault inside the engine, here a slot that no request of the engine holds: it is named, and the run does not go on for ever.
 #[test]
 #[should_panic(expected = "no row was computed and 1 requests wait")]
 fn a_run_that_can_not_end_says_so() {
-    let mut engine = Engine::new(NoModel::new(4), Full, small_limits(1, 64));
+    let mut engine = scheduler(1, 1);
+    engine.memory.take(SeqId(1_000_000));
     engine.submit(&[TokenId(1)], 1).unwrap();
     let _ = engine.run(&mut |_| Delivery::Taken);
 }

@@ -1,5 +1,6 @@
 //! The tests of this lesson but those of its exercises and its allocations.
 
+mod arrivals;
 mod cancellation;
 mod claims;
 mod command;
@@ -13,3 +14,7 @@ mod parity;
 mod schedule;
 mod slips;
 mod story;
+
+/// The record of steps that story and figure use.
+#[path = "../../src/story/trace.rs"]
+mod trace;

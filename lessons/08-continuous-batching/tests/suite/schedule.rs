@@ -1,15 +1,15 @@
 //! Which request holds which slot: traces as snapshots, and refusals in words.
 
 use crate::common::scheduler;
-use continuous_batching::trace::{Recorder, StepTrace, picture};
-use continuous_batching::{Delivery, Refusal, SeqId};
+use crate::trace::{self, StepTrace};
+use continuous_batching::{Delivery, Refusal, SeqId, Status};
 use static_batching::plan::{StepRequest, static_plan};
 use training::TokenId;
 
 /// Steps until all requests are over. A request is (step before which it is submitted, prompt tokens, new tokens), a cancel is (step, id).
 fn trace(num_slots: usize, requests: &[(u64, usize, usize)], cancels: &[(u64, u64)]) -> Vec<StepTrace> {
     let mut engine = scheduler(num_slots, num_slots);
-    let mut recorder = Recorder::default();
+    let mut steps = Vec::new();
     let last = requests.iter().map(|request| request.0).max().unwrap();
     while engine.num_steps() <= last || !engine.is_idle() {
         let now = engine.num_steps();
@@ -19,10 +19,32 @@ fn trace(num_slots: usize, requests: &[(u64, usize, usize)], cancels: &[(u64, u6
         for (_, id) in cancels.iter().filter(|cancel| cancel.0 == now) {
             engine.cancel(SeqId(*id));
         }
-        recorder.step(&mut engine, &mut |_| Delivery::Taken).unwrap();
+        steps.extend(trace::step(&mut engine, &mut |_| Delivery::Taken).unwrap());
         engine.check_invariants();
     }
-    recorder.steps
+    steps
+}
+
+/// The steps as lines of text: a line for a step, a column for a slot. `P` computes a prompt, `D` decodes, with the request's number; `·` is empty.
+fn picture(steps: &[StepTrace], num_slots: usize) -> String {
+    let mut text = String::new();
+    for step in steps {
+        text += &format!("{:>4} ", step.step);
+        for slot in 0..num_slots {
+            let seat = step.computed.iter().find(|seat| seat.slot.0 == slot);
+            let sign = match seat {
+                Some(seat) if seat.status == Status::Prefilling => format!("P{}", seat.id),
+                Some(seat) => format!("D{}", seat.id),
+                None => "·".to_owned(),
+            };
+            text += &format!(" {sign:<4}");
+        }
+        let waiting: Vec<String> = step.waiting.iter().map(SeqId::to_string).collect();
+        let finished = step.finished.iter().map(|(id, reason)| format!("{id} {reason:?}"));
+        let (waiting, finished) = (waiting.join(" "), finished.collect::<Vec<_>>().join(", "));
+        text += &format!("  waiting [{waiting}]  finished [{finished}]\n");
+    }
+    text
 }
 
 /// Lengths 2, 8, 3, 3 on two slots: eleven steps in static batches, eight here.

@@ -1,16 +1,16 @@
-//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts, and what a model says are taken out, so
-//! that every machine has the same transcript.
+//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts and the texts of a model are taken out, so that
+//! every machine has the same transcript.
 
 use fixtures::without_figures;
 use std::process::Command;
 
-/// Lines that a machine or a model decides, by their beginnings; what is told in their place ends there.
+/// Beginnings of lines that depend on the machine or the model; the rest of these lines is left out.
 const NOT_OURS: [&str; 7] = ["model ", "Claim", "claims", "chart", "machine", "figures", "arrivals"];
 
-/// Every number becomes #, and runs of blanks and of the lines of bars and tables one sign, since their widths hang on numbers.
+/// Every number becomes #; runs of blanks and of the lines of bars and tables become one sign, as their widths depend on numbers.
 fn redacted(story: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
-    // The opening: what a model says.
+    // The opening shows texts of the model.
     let mut in_texts = false;
     let mut in_foreign = false;
     for line in story.lines() {
@@ -33,6 +33,11 @@ fn redacted(story: &str) -> String {
     }
     lines.dedup();
     lines.join("\n") + "\n"
+}
+
+#[test]
+fn every_prediction_is_complete() {
+    lab::story::check_predictions(include_str!("../../course.toml"));
 }
 
 #[test]

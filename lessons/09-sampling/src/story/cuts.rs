@@ -40,16 +40,12 @@ pub fn by_top_p(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             ("rows", &scene.rows.len()),
         ],
     );
-    let cells = |(top_p, [fewest, middle, most]): (&f32, &[usize; 3])| {
-        [
-            top_p.to_string(),
-            fewest.to_string(),
-            middle.to_string(),
-            most.to_string(),
-        ]
+    let cells = |(top_p, kept): (&f32, &[usize; 3])| {
+        let kept = kept.map(|count| count.to_string());
+        [top_p.to_string()].into_iter().chain(kept)
     };
-    let rows = TOP_P.iter().zip(&kept).map(cells);
-    story.rows(&["top-p", "fewest kept", "half keep up to", "most kept"], rows);
+    let head = ["top-p", "fewest kept", "half keep up to", "most kept"];
+    story.rows(&head, TOP_P.iter().zip(&kept).map(cells));
     story.values("kept_at_nine_tenths", kept[1]);
     story.say(
         "The token that crosses the border stays. So at least one token stays, and the kept tokens together have p or a \
@@ -119,13 +115,13 @@ pub fn grid(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let (own, cold) = (left_at(1.0, 1.0)?, left_at(0.5, 1.0)?);
     // The largest top-p at which temperature 1 is as stable as temperature 0.5.
-    let at_one = STEPS / 2 - 1;
-    let as_stable = (0..STEPS)
+    let mut at_one = (0..STEPS)
         .rev()
-        .map(|row| (value(row, 1.0), grid[row * STEPS + at_one]));
-    let as_stable = as_stable.into_iter().find(|(_, left)| left.entropy <= cold.entropy);
+        .map(|row| (value(row, 1.0), grid[row * STEPS + STEPS / 2 - 1]));
+    let as_stable = at_one.find(|(_, left)| left.entropy <= cold.entropy);
 
-    let field = |id: &str, title: &str, note: &str, values: Vec<f32>| {
+    let field = |id: &str, title: &str, note: &str, value: &dyn Fn(&Left) -> f64| {
+        let values = grid.iter().map(|left| value(left) as f32).collect();
         let half = 1.0 / (2 * STEPS) as f64;
         let (x_range, y_range) = ((0.1 - 2.0 * half, 2.0 + 2.0 * half), (0.05 - half, 1.0 + half));
         let chart = Chart::field(id, title, x_range, y_range, STEPS, values)
@@ -141,22 +137,12 @@ pub fn grid(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     };
     let own_nats = own.entropy;
     let note = format!("blue: less than the model itself, {own_nats:.2} nats; red: more, up to twice that");
-    let free = |left: &Left| (left.entropy / (2.0 * own_nats).max(1e-9)) as f32;
-    story.chart(&field(
-        "entropy",
-        "How free the choice is",
-        &note,
-        grid.iter().map(free).collect(),
-    ))?;
+    let free = |left: &Left| left.entropy / (2.0 * own_nats).max(1e-9);
+    story.chart(&field("entropy", "How free the choice is", &note, &free))?;
     let vocab_size = scene.vocab_size() as f64;
     let note = format!("1 to {vocab_size}, by factors; {:.0} at the line", vocab_size.sqrt());
-    let many = |left: &Left| (left.kept.ln() / vocab_size.ln()) as f32;
-    story.chart(&field(
-        "kept",
-        "How many tokens are left",
-        &note,
-        grid.iter().map(many).collect(),
-    ))?;
+    let many = |left: &Left| left.kept.ln() / vocab_size.ln();
+    story.chart(&field("kept", "How many tokens are left", &note, &many))?;
 
     // The same top-p leaves more at a higher temperature, so neither knob means anything without the other.
     let (low, high) = (left_at(0.5, 0.9)?.kept, left_at(2.0, 0.9)?.kept);

@@ -168,14 +168,6 @@ impl Scene {
         })
     }
 
-    /// A token with visible blanks; its number if the model has no tokenizer.
-    fn piece(&self, token: TokenId) -> String {
-        match &self.model.tokenizer {
-            Some(tokenizer) => generation::candidates::visible(tokenizer, token),
-            None => token.0.to_string(),
-        }
-    }
-
     /// The text of an answer; numbers if the model has no tokenizer.
     fn text(&self, tokens: &[TokenId]) -> String {
         match &self.model.tokenizer {

@@ -2,6 +2,7 @@
 
 use super::{Row, Scene};
 use generation::generate::greedy;
+use generation::terminal::piece;
 use lab::story::{Claim, Story, Verdict};
 use sampling::exercises::{softmax, top_k};
 use sampling::measure::entropy;
@@ -62,7 +63,7 @@ pub fn temperature(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         let of_token = shares.each_ref().map(|shares| shares[*id as usize]);
         others = std::array::from_fn(|at| f32::max(0.0, others[at] - of_token[at]));
         let logit = format!("{:.2}", logits[*id as usize]);
-        rows.push(row(scene.piece(TokenId(*id)), logit, of_token));
+        rows.push(row(piece(&scene.model, TokenId(*id)), logit, of_token));
     }
     rows.push(row(
         format!("{} others", logits.len() - likeliest.len()),
