@@ -38,13 +38,13 @@ fn a_step_allocates_nothing_after_warm_up() {
     let ids = submit(&mut engine);
     let canceller = engine.canceller();
     for step in 0.. {
-        let before = snapshot().allocations;
         if step == 3 {
             canceller.send(ids[1]).unwrap();
         }
         if step == 4 {
             engine.cancel(ids[6]);
         }
+        let before = snapshot().allocations;
         engine.step(&mut on_event).unwrap();
         assert_eq!(snapshot().allocations - before, 0, "step {step}");
         if engine.is_idle() {

@@ -33,14 +33,14 @@ fn a_step_with_256_running_requests_allocates_nothing() {
     for _ in 0..2 {
         submit(&mut engine, RUNNING + 64);
         while !engine.is_idle() {
-            engine.step_at(ms(0), &mut on_event).unwrap();
+            engine.step(&mut on_event).unwrap();
         }
     }
     submit(&mut engine, RUNNING + 64);
     let (mut quiet, mut chunks) = (0, 0);
     while !engine.is_idle() {
         let (before, stats) = (snapshot().allocations, engine.scheduler.stats());
-        engine.step_at(ms(0), &mut on_event).unwrap();
+        engine.step(&mut on_event).unwrap();
         let allocated = snapshot().allocations - before;
         if engine.scheduler.joined().is_empty() && engine.queues.running.len() >= 64 {
             assert_eq!(allocated, 0, "step {}", stats.steps);
