@@ -74,11 +74,13 @@ struct Watched {
 
 impl Watched {
     fn show(&mut self, event: &str, request: usize) {
-        let blocks = (0..self.blocks.allocator().num_blocks() as u32).map(BlockId).map(|block| {
-            let is_published = self.blocks.prefix().is_some_and(|prefix| prefix.is_published(block));
-            let name = is_published.then(|| self.names[&block].clone());
-            (name, self.blocks.kept_in(block), self.written[block.index()].to_vec())
-        });
+        let blocks = (0..self.blocks.allocator().num_blocks() as u32)
+            .map(BlockId)
+            .map(|block| {
+                let is_published = self.blocks.prefix().is_some_and(|prefix| prefix.is_published(block));
+                let name = is_published.then(|| self.names[&block].clone());
+                (name, self.blocks.kept_in(block), self.written[block.index()].to_vec())
+            });
         let tables = (0..).map(SeqId).zip(&self.states).map(|(id, state)| {
             let table = self.blocks.table(id).cloned().unwrap_or_default();
             let numbers = table.blocks.iter().map(|block| block.0).collect();
@@ -203,9 +205,27 @@ const PLANS: &[Plan] = &[
         8,
         true,
         &[
-            (0, "You are a kind bear who tells stories about a fox", "Once a fox sang", false, &[]),
-            (1, "You are a kind bear who tells stories of the sea", "The sea", false, &[]),
-            (5, "You are a kind owl who tells stories about a fox", "A fox", false, &[]),
+            (
+                0,
+                "You are a kind bear who tells stories about a fox",
+                "Once a fox sang",
+                false,
+                &[],
+            ),
+            (
+                1,
+                "You are a kind bear who tells stories of the sea",
+                "The sea",
+                false,
+                &[],
+            ),
+            (
+                5,
+                "You are a kind owl who tells stories about a fox",
+                "A fox",
+                false,
+                &[],
+            ),
             (7, "You are a kind bear who tells stories", "Once upon", false, &[]),
             (9, "bear who tells stories You are a kind", "No", false, &[]),
         ],
@@ -228,7 +248,13 @@ const PLANS: &[Plan] = &[
         true,
         &[
             (0, "The cat sat on the old mat and", "sang", false, &[]),
-            (1, "In the deep blue sea lived a very old whale who", "sang a lot", false, &[]),
+            (
+                1,
+                "In the deep blue sea lived a very old whale who",
+                "sang a lot",
+                false,
+                &[],
+            ),
             (4, "A fox", "sang", false, &[]),
             (5, "The cat sat on the old mat and", "slept", false, &[]),
         ],
@@ -341,7 +367,9 @@ pub fn record() -> anyhow::Result<Trace> {
 fn main() -> anyhow::Result<()> {
     // A frame on a line of its own: a change of one frame is a change of one line.
     let text = serde_json::to_string(&record()?)?;
-    let text = text.replace("{\"event\"", "\n{\"event\"").replace("{\"name\"", "\n{\"name\"");
+    let text = text
+        .replace("{\"event\"", "\n{\"event\"")
+        .replace("{\"name\"", "\n{\"name\"");
     lab::outln!("{text}");
     Ok(())
 }

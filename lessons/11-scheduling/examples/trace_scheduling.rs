@@ -237,7 +237,10 @@ fn engine(setting: &Setting) -> Engine<NoModel, SwapSpace, Scheduler, Meta> {
 /// The engine on the figure's requests. Each is submitted before the first step that begins after its time. Returns the steps, as the head of this file
 /// says.
 fn run(requests: &[Planned], setting: &Setting) -> anyhow::Result<String> {
-    ensure!(requests.is_sorted_by_key(|request| request.at), "the names are in the order of arrival");
+    ensure!(
+        requests.is_sorted_by_key(|request| request.at),
+        "the names are in the order of arrival"
+    );
     let mut engine = engine(setting);
     let (mut now, mut arrived, mut text) = (0, 0, String::new());
     while arrived < requests.len() || !engine.is_idle() {
@@ -267,7 +270,11 @@ fn run(requests: &[Planned], setting: &Setting) -> anyhow::Result<String> {
         let step = engine.scheduler.trace().last().expect("a step was just taken");
         for share in &step.computed {
             let name = NAMES[share.id.0 as usize];
-            let name = if share.wants_logits { name } else { name.to_ascii_lowercase() };
+            let name = if share.wants_logits {
+                name
+            } else {
+                name.to_ascii_lowercase()
+            };
             write!(text, "{}{}", char::from(name), share.rows)?;
         }
         for preempted in &step.preempted {
@@ -276,7 +283,10 @@ fn run(requests: &[Planned], setting: &Setting) -> anyhow::Result<String> {
         }
         now += took;
     }
-    ensure!(engine.memory.device.num_held() == 0 && engine.memory.num_stored() == 0, "a block is still held");
+    ensure!(
+        engine.memory.device.num_held() == 0 && engine.memory.num_stored() == 0,
+        "a block is still held"
+    );
     Ok(text)
 }
 

@@ -187,7 +187,11 @@ impl Scheduler {
 
     // ANCHOR: make_room
     /// Takes blocks for the rows of the running requests, the oldest first. Where there is none, a victim is preempted.
-    fn make_room<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>>(&mut self, queues: &mut Queues<X>, memory: &mut M) {
+    fn make_room<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>>(
+        &mut self,
+        queues: &mut Queues<X>,
+        memory: &mut M,
+    ) {
         let (scratch, policy, now) = (&mut self.scratch, &*self.policy, self.now);
         let mut place = 0;
         while place < queues.running.len() {

@@ -84,7 +84,7 @@ mod tests {
             per_copied: ns(7),
         };
         // A prompt of three and a text that decodes at position 9: 1 + 2 + 3 + 10 pairs.
-let mut batch = Batch::default();
+        let mut batch = Batch::default();
         batch.tokens = vec![TokenId(0); 4];
         batch.positions = vec![0, 1, 2, 9];
         assert_eq!(cost.of(&batch), ns(1000 + 400 + 16));

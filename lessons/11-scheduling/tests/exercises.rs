@@ -355,7 +355,11 @@ mod ex_11_4_preempt {
         let recompute = preempted(&mut decoding(), Preemption::Recompute, 6).0;
         expect("recompute: calls of memory", recompute, [Asked::DropBlocks(7)]);
         let swap = preempted(&mut decoding(), Preemption::Swap, 6).0;
-        expect("swap, and the pool took 6 tokens: calls of memory", swap, [Asked::SwapOut(7)]);
+        expect(
+            "swap, and the pool took 6 tokens: calls of memory",
+            swap,
+            [Asked::SwapOut(7)],
+        );
     }
 
     #[test]
@@ -393,7 +397,11 @@ mod ex_11_4_preempt {
     #[test]
     fn all_that_was_computed_is_counted() {
         let (_, stats) = preempted(&mut decoding(), Preemption::Recompute, 0);
-        expect(&format!("{WHAT}: tokens to compute again"), stats.recomputed_tokens, 6u64);
+        expect(
+            &format!("{WHAT}: tokens to compute again"),
+            stats.recomputed_tokens,
+            6u64,
+        );
         // In the middle of its prompt: a chunk of 3 is computed.
         let mut request = decoding();
         request.output.clear();

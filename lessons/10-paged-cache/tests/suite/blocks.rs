@@ -198,7 +198,11 @@ fn a_block_that_is_handed_out_loses_its_name() {
     assert_eq!(subject.blocks.stats().evictions, 3);
     assert_eq!(subject.blocks.prefix().unwrap().len(), 8);
     subject.free(1);
-    assert_eq!(subject.admit(2, &old[..31], 1), Some(20), "the last three blocks are gone");
+    assert_eq!(
+        subject.admit(2, &old[..31], 1),
+        Some(20),
+        "the last three blocks are gone"
+    );
 }
 
 /// The block that became free first is handed out first: of a text its end, and of two texts the older one.
@@ -228,7 +232,11 @@ fn all_or_nothing() {
     let mut subject = subject();
     subject.run(0, &ids(0..8), 8);
     assert_eq!(subject.counts(), (2, 4));
-    assert_eq!(subject.admit(1, &ids(60..68), 9), None, "five blocks in all, four are available");
+    assert_eq!(
+        subject.admit(1, &ids(60..68), 9),
+        None,
+        "five blocks in all, four are available"
+    );
     assert_eq!(subject.counts(), (2, 4));
     assert_eq!(subject.admit(1, &ids(60..68), 8), Some(0));
 }
@@ -279,7 +287,11 @@ fn a_fully_cached_prompt_leaves_a_row_to_compute() {
             let prompt = ids(0..len as u32);
             subject.run(0, &prompt, 3);
             let found = subject.admit(1, &prompt, 3).unwrap();
-            assert_eq!(found, (len - 1) / block_size * block_size, "{len} tokens in blocks of {block_size}");
+            assert_eq!(
+                found,
+                (len - 1) / block_size * block_size,
+                "{len} tokens in blocks of {block_size}"
+            );
             assert!(found < len);
         }
     }
@@ -310,7 +322,11 @@ fn a_name_is_taken_from_the_block_that_has_it() {
     assert_eq!(subject.blocks.prefix().unwrap().len(), 2, "one name for one content");
     subject.free(1);
     subject.run(2, &ids(100..131), 1);
-    assert_eq!(subject.admit(3, &prompt, 1), Some(8), "the blocks of the first request still have their names");
+    assert_eq!(
+        subject.admit(3, &prompt, 1),
+        Some(8),
+        "the blocks of the first request still have their names"
+    );
 }
 
 /// A hash that is the same for everything, so each lookup finds a block and has to compare: tokens, what stands before, the salt.
@@ -320,7 +336,11 @@ fn a_found_block_is_compared_and_not_only_hashed() {
     subject.run(0, &ids([1, 2, 3]), 0);
     assert_eq!(subject.admit(1, &ids([4, 5, 6]), 0), Some(0), "other tokens");
     assert_eq!(subject.admit(2, &ids([1, 2, 9]), 0), Some(2), "the same tokens");
-    assert_eq!(subject.admit_with(3, &ids([1, 2, 9]), 0, salted(1)), Some(0), "another salt");
+    assert_eq!(
+        subject.admit_with(3, &ids([1, 2, 9]), 0, salted(1)),
+        Some(0),
+        "another salt"
+    );
     // 1 2 behind 1 2 is not 1 2 at the beginning.
     assert_eq!(subject.admit(4, &ids([1, 2, 1, 2, 9]), 0), Some(2), "another place");
 }
@@ -424,7 +444,10 @@ fn a_parent_with_another_prompt_or_salt_is_ignored() {
             salt: Salt(salt),
         };
         assert_eq!(subject.admit_with(id, &prompt, 1, sharing), Some(0), "request {id}");
-        let shares = subject.blocks_of(id).iter().any(|block| subject.blocks_of(0).contains(block));
+        let shares = subject
+            .blocks_of(id)
+            .iter()
+            .any(|block| subject.blocks_of(0).contains(block));
         assert!(!shares, "request {id}");
     }
     assert_eq!(subject.blocks.stats().forked, 0);

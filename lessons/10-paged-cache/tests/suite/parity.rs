@@ -4,9 +4,7 @@
 use crate::common::{fixture_models, random, text};
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
-use continuous_batching::{
-    Batch, BatchSequence, Engine, EngineLimits, FirstCome, Memory, ModelRunner, Request, SeqId,
-};
+use continuous_batching::{Batch, BatchSequence, Engine, EngineLimits, FirstCome, Memory, ModelRunner, Request, SeqId};
 use generation::attention::{ATTENTION_ROWS, Attending};
 use generation::kernels::attend_row;
 use generation::{Model, State};

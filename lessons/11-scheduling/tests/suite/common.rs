@@ -1,8 +1,8 @@
 //! What several test files share.
 #![allow(dead_code)]
 
-use continuous_batching::engine::Choice;
 use continuous_batching::ModelRunner;
+use continuous_batching::engine::Choice;
 use continuous_batching::{Delivery, Engine, EngineError, EngineLimits, Event, Refusal, Runner, SeqId};
 use generation::{Model, State};
 use kv_cache::cache::ContiguousCache;

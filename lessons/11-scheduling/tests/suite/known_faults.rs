@@ -278,7 +278,9 @@ fn the_shortest_first_lets_a_long_one_wait_as_long_as_short_ones_come() {
         engine.submit_at(ms(0), Meta::default(), &text(20, 1, 270), 1).unwrap();
         let mut first = None;
         for step in 0..40u64 {
-            engine.submit_at(ms(step), Meta::default(), &text(2, 2, 270), 2).unwrap();
+            engine
+                .submit_at(ms(step), Meta::default(), &text(2, 2, 270), 2)
+                .unwrap();
             engine.step_at(ms(step), &mut |event| listener.take(event)).unwrap();
             if listener.tokens.contains_key(&long) {
                 first.get_or_insert(step);
@@ -382,7 +384,10 @@ fn a_failed_choice_ends_its_own_request() {
     engine.run(&mut |event| listener.take(event)).unwrap();
     assert_eq!(listener.ends[&SeqId(0)], FinishReason::ChoiceFailed);
     assert_eq!(listener.ends[&SeqId(1)], FinishReason::Length);
-    assert_eq!((listener.tokens[&SeqId(0)].len(), listener.tokens[&SeqId(1)].len()), (1, 3));
+    assert_eq!(
+        (listener.tokens[&SeqId(0)].len(), listener.tokens[&SeqId(1)].len()),
+        (1, 3)
+    );
     let served = [1, 2].map(|tenant| engine.scheduler.quota.served_rows(scheduling::TenantId(tenant)));
     assert_eq!(served, [8 + 1, 8 + 2]);
     assert_eq!(engine.memory.device.num_held(), 0);

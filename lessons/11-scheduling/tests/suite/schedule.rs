@@ -2,10 +2,10 @@
 
 use crate::common::{At, meta, ms};
 use continuous_batching::{Delivery, Event};
+use scheduling::Preemption;
 use scheduling::policy::{Fcfs, Policy, Priority};
 use scheduling::simulate::{Setup, engine};
 use scheduling::trace::{StepTrace, picture};
-use scheduling::Preemption;
 use training::TokenId;
 
 /// Requests of (class, prompt, new tokens), all there at the start.

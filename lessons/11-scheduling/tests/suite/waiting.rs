@@ -3,8 +3,8 @@
 use crate::common::{job, meta, ms};
 use continuous_batching::SeqId;
 use proptest::prelude::*;
-use scheduling::meta::Candidate;
 use scheduling::fairness::jain;
+use scheduling::meta::Candidate;
 use scheduling::policy::{
     FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt, first,
 };
