@@ -1,5 +1,5 @@
-//! Records the trace of the book's interactive figure: one short text written three times. For each step it has the rows that were computed,
-//! the keys that they read, and the bytes that the cache holds, all from the ledger's counts.
+//! Records the trace of the book's interactive figure: one short text written three times. For each step it has the
+//! rows that were computed, the keys that they read, and the bytes that the cache holds, all from the ledger's counts.
 //!
 //! ```text
 //! cargo run -q -p lesson06 --example trace_kv_cache > target/kv-cache.json && mv target/kv-cache.json book/figures/kv-cache.json

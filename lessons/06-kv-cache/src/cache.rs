@@ -5,8 +5,9 @@
 //!                       advance(rows)
 //! ```
 //!
-//! Positions below `len` are kept. During a pass each layer writes its part of the new positions behind `len`, and attention already reads
-//! them. The write index `len` moves once, after the last layer. If a pass stops halfway, its positions are overwritten by the next one.
+//! Positions below `len` are kept. During a pass each layer writes its part of the new positions behind `len`, and
+//! attention already reads them. The write index `len` moves once, after the last layer. If a pass stops halfway, its
+//! positions are overwritten by the next one.
 //!
 //! ```text
 //! positions   0 ..... len          len + rows ............. capacity
@@ -48,7 +49,8 @@ pub struct ContiguousCache {
 // ANCHOR_END: cache
 
 impl ContiguousCache {
-    /// An empty cache for `capacity` positions in the default order. Cost: two allocations, every page touched; none after that.
+    /// An empty cache for `capacity` positions in the default order. Cost: two allocations, every page touched; none
+    /// after that.
     ///
     /// # Panics
     /// The process is aborted if the machine has too little memory: [`kv_bytes`] says how much a cache takes.
@@ -120,8 +122,9 @@ impl ContiguousCache {
         }
     }
 
-    /// Writes keys and values of new rows into one layer, behind the positions that are held; see [`append_rows`]. The write index stays
-    /// until [`ContiguousCache::advance`]. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
+    /// Writes keys and values of new rows into one layer, behind the positions that are held; see [`append_rows`]. The
+    /// write index stays until [`ContiguousCache::advance`]. Shape: `qkv`
+    /// `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
     ///
     /// # Panics
     /// If there is no such layer, or the rows do not fit: see [`ContiguousCache::check_room`].
@@ -157,8 +160,8 @@ impl ContiguousCache {
     }
 
     // ANCHOR: view
-    /// Keys and values of one head, from position 0 up to a row that sees `context_len` positions. Nothing is copied: a view is two
-    /// borrowed slices, a stride and a length.
+    /// Keys and values of one head, from position 0 up to a row that sees `context_len` positions. Nothing is copied: a
+    /// view is two borrowed slices, a stride and a length.
     ///
     /// # Panics
     /// If there is no such head, or the view would show a position that is not written.
@@ -176,8 +179,8 @@ impl ContiguousCache {
     }
     // ANCHOR_END: view
 
-    /// All numbers of one layer, used or not: keys, then values. Shape: `[capacity, num_kv_heads, head_dim]` in the cache's order. For
-    /// experiments that read more than a view shows.
+    /// All numbers of one layer, used or not: keys, then values. Shape: `[capacity, num_kv_heads, head_dim]` in the
+    /// cache's order. For experiments that read more than a view shows.
     pub fn layer(&self, layer: usize) -> [&[f32]; 2] {
         let numbers = self.numbers_of(layer);
         [&self.k[numbers.clone()], &self.v[numbers]]

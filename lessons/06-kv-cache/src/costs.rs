@@ -1,4 +1,5 @@
-//! One small task for each function that a learner writes. Its cost is counted for the learner's function and for the reference.
+//! One small task for each function that a learner writes. Its cost is counted for the learner's function and for the
+//! reference.
 
 use crate::append::append_rows;
 use crate::generate::generate;

@@ -8,7 +8,8 @@ pub enum CacheError {
     // ANCHOR: error
     /// The cache has no room for all new positions.
     #[error(
-        "the cache holds {len} of {capacity} positions, expected room for {new} more; make it with room for {}, or ask for fewer tokens",
+        "the cache holds {len} of {capacity} positions, expected room for {new} more; make it with room for {}, or ask \
+         for fewer tokens",
         len + new
     )]
     Full {
@@ -22,7 +23,8 @@ pub enum CacheError {
     // ANCHOR_END: error
     /// The cache has room, but the context of the model is too short.
     #[error(
-        "expected at most {max_seq_len} positions, the context of this model, found {len} in the cache and {new} more; shorten the text"
+        "expected at most {max_seq_len} positions, the context of this model, found {len} in the cache and {new} more; \
+         shorten the text"
     )]
     PastContext {
         /// Number of positions that the cache holds.

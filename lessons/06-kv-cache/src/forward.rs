@@ -11,11 +11,12 @@
 //! logits = norm(x of the last row) Whead                             [vocab_size]
 //! ```
 //!
-//! Supersedes [`generation::forward::forward`]. Two lines differ from lesson 05: a row's position begins at the number of cached positions,
-//! and attention reads the cache. The kernels are the same, and so are the bits: however a text is cut into chunks, the logits of its
-//! last row are those of one pass over all of it.
+//! Supersedes [`generation::forward::forward`]. Two lines differ from lesson 05: a row's position begins at the number
+//! of cached positions, and attention reads the cache. The kernels are the same, and so are the bits: however a text is
+//! cut into chunks, the logits of its last row are those of one pass over all of it.
 //!
-//! A prompt is one call with many rows (*prefill*), each token after it a call with one row (*decode*). This file treats them alike.
+//! A prompt is one call with many rows (*prefill*), each token after it a call with one row (*decode*). This file
+//! treats them alike.
 
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
@@ -31,14 +32,15 @@ use layout::pool::Pool;
 use loading::config::ModelConfig;
 use training::{LlamaConfig, TokenId};
 
-/// Computes `tokens`, which follow the positions in `cache`, appends their keys and values, and returns the logits of the token after the
-/// last one. Shape: `[vocab_size]`.
+/// Computes `tokens`, which follow the positions in `cache`, appends their keys and values, and returns the logits of
+/// the token after the last one. Shape: `[vocab_size]`.
 ///
-/// `cache` must have been filled by this model. Cost: see [`crate::work::of_chunk`]; allocates nothing after the first chunk of this many
-/// rows with a cache of this capacity.
+/// `cache` must have been filled by this model. Cost: see [`crate::work::of_chunk`]; allocates nothing after the first
+/// chunk of this many rows with a cache of this capacity.
 ///
 /// # Errors
-/// No token, no room in the cache, a position outside the model's context, a token id outside the vocabulary. The cache is unchanged then.
+/// No token, no room in the cache, a position outside the model's context, a token id outside the vocabulary. The cache
+/// is unchanged then.
 pub fn forward<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -103,12 +105,13 @@ fn run_chunk<L: Linear>(
 }
 // ANCHOR_END: pass
 
-/// The attention of a layer over its new rows: `(layer, qkv, scores, attended)`, where `scores` is scratch. Shapes: `qkv`
-/// `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
+/// The attention of a layer over its new rows: `(layer, qkv, scores, attended)`, where `scores` is scratch. Shapes:
+/// `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
 pub type Attention<'a> = dyn FnMut(usize, &[f32], &mut Vec<f32>, &mut [f32]) + 'a;
 
-/// Embedding and all layers over `tokens`, the first of which stands at position `num_cached`; leaves the residual stream in
-/// `state.hidden`. `attention` decides where keys and values are kept, so that [`crate::experiments`] can keep them elsewhere.
+/// Embedding and all layers over `tokens`, the first of which stands at position `num_cached`; leaves the residual
+/// stream in `state.hidden`. `attention` decides where keys and values are kept, so that [`crate::experiments`] can
+/// keep them elsewhere.
 ///
 /// # Panics
 /// If the tokens are outside the vocabulary or the state has no room: see [`check_chunk`] and [`reserve`].
@@ -191,8 +194,8 @@ pub fn check_chunk(config: &LlamaConfig, num_cached: usize, tokens: &[TokenId]) 
     Ok(check_tokens(config, tokens)?)
 }
 
-/// Makes room for a chunk of `rows` rows of a text of at most `positions` positions. The first pass makes all room that decoding will
-/// need, so that no later step allocates.
+/// Makes room for a chunk of `rows` rows of a text of at most `positions` positions. The first pass makes all room that
+/// decoding will need, so that no later step allocates.
 pub fn reserve(config: &ModelConfig, state: &mut State, pool: &Pool, rows: usize, positions: usize) {
     state.reserve(config, rows);
     state.reserve_positions(positions);

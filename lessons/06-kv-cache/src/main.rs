@@ -73,7 +73,8 @@ fn generate(args: &CommonArgs, chat: bool) -> anyhow::Result<()> {
         });
         let seconds = |time: Option<Duration>| time.map_or("-".to_owned(), |time| number::seconds(time.as_secs_f64()));
         let summary = format!(
-            "{} prompt tokens, {} new ones, {rows} rows computed; first token after {}, then {} a token; cache {}; ended by {:?}",
+            "{} prompt tokens, {} new ones, {rows} rows computed; first token after {}, then {} a token; cache {}; \
+             ended by {:?}",
             generation.prompt_tokens,
             generation.tokens.len(),
             seconds(timings.ttft),

@@ -38,8 +38,8 @@ impl CacheOrder {
 }
 
 // ANCHOR: strides
-/// Steps through one layer of a cache, in numbers. Head `h` of position `p` begins at `p * position + h * head` and takes `head_dim`
-/// neighbouring numbers.
+/// Steps through one layer of a cache, in numbers. Head `h` of position `p` begins at `p * position + h * head` and
+/// takes `head_dim` neighbouring numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides {
     /// Numbers from one position to the next.

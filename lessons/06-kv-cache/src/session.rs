@@ -1,7 +1,8 @@
 //! Prefill and decode with a model: the loop, the pass and the choice together, and the two times of an answer.
 //!
-//! *Time to first token* (TTFT) is the wait until text appears. *Time per output token* (TPOT) is the pace of the text after that. The prompt
-//! decides the first and the cache the second. Different limits of the machine bound them, so one number for both would say nothing.
+//! *Time to first token* (TTFT) is the wait until text appears. *Time per output token* (TPOT) is the pace of the text
+//! after that. The prompt decides the first and the cache the second. Different limits of the machine bound them, so
+//! one number for both would say nothing.
 
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
@@ -51,14 +52,16 @@ pub struct Timed {
     pub timings: Timings,
 }
 
-/// A cache with room for a prompt and its answer, at most for the model's context. The last token needs no place: it is never read.
+/// A cache with room for a prompt and its answer, at most for the model's context. The last token needs no place: it is
+/// never read.
 pub fn cache_for(model: &Model, prompt_tokens: usize, max_new_tokens: usize) -> ContiguousCache {
     let longest = prompt_tokens.saturating_add(max_new_tokens);
     let positions = longest.min(model.config.llama.max_seq_len);
     ContiguousCache::new(&model.config.llama, positions.saturating_sub(1).max(1))
 }
 
-/// Continues `prompt` greedily, computing each token once. Supersedes [`generation::model::Model::generate`]: the same tokens, the same reasons to end.
+/// Continues `prompt` greedily, computing each token once. Supersedes [`generation::model::Model::generate`]: the same
+/// tokens, the same reasons to end.
 ///
 /// The cache is cleared first. If it has less room than the text needs, the text ends as in a full context: with
 /// `FinishReason::Context`, one token after the last position was written.

@@ -37,7 +37,8 @@ impl KvShape {
     }
 }
 
-/// Known models: some with a key head for each query head, some with one for all query heads, some with one for each group.
+/// Known models: some with a key head for each query head, some with one for all query heads, some with one for each
+/// group.
 pub fn known_models() -> Vec<KvShape> {
     [
         ("Llama-7B", 32, 32, 32, 128),

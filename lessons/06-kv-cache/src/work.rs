@@ -11,8 +11,9 @@ pub fn visible_pairs(num_cached: usize, rows: usize) -> u64 {
     rows * num_cached + rows * (rows + 1) / 2
 }
 
-/// Work of [`crate::forward::forward`] over `rows` tokens after `num_cached`: every layer on the new rows, attention over all positions,
-/// the head on the last row. Bytes of weights are not counted: they depend on how the weights are stored.
+/// Work of [`crate::forward::forward`] over `rows` tokens after `num_cached`: every layer on the new rows, attention
+/// over all positions, the head on the last row. Bytes of weights are not counted: they depend on how the weights are
+/// stored.
 pub fn of_chunk(config: &LlamaConfig, num_cached: usize, rows: usize) -> Work {
     let attention = 2 * (config.num_layers * config.q_size()) as u64;
     Work {
@@ -21,7 +22,8 @@ pub fn of_chunk(config: &LlamaConfig, num_cached: usize, rows: usize) -> Work {
     }
 }
 
-/// Rows that `steps` steps of the cached loop compute after a prompt: the prompt once, and one row for each step after the first.
+/// Rows that `steps` steps of the cached loop compute after a prompt: the prompt once, and one row for each step after
+/// the first.
 pub fn rows_of_cached_loop(prompt_tokens: u64, steps: u64) -> u64 {
     match steps {
         0 => 0,
@@ -29,7 +31,8 @@ pub fn rows_of_cached_loop(prompt_tokens: u64, steps: u64) -> u64 {
     }
 }
 
-/// Cache lines, and runs of neighbouring lines, that a walk through the keys of one head fetches, by lesson 02's model of a cache.
+/// Cache lines, and runs of neighbouring lines, that a walk through the keys of one head fetches, by lesson 02's model
+/// of a cache.
 pub fn lines_and_runs(
     order: CacheOrder,
     positions: usize,

@@ -11,8 +11,8 @@ use training::TokenId;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// After the first pass no step allocates: the cache, the angles and the scores have room for the whole text. One thread, because with
-/// more threads chance decides which thread meets a product of which size first.
+/// After the first pass no step allocates: the cache, the angles and the scores have room for the whole text. One
+/// thread, because with more threads chance decides which thread meets a product of which size first.
 #[test]
 fn a_decode_step_allocates_nothing() {
     let path = fixtures::model("some-kv-tied-bf16");

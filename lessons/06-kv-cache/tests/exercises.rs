@@ -1,5 +1,5 @@
-//! What each exercise must do, smallest case first. One group an exercise; a group uses its own function and none of another exercise.
-//! `whole` at the end runs all of them together.
+//! What each exercise must do, smallest case first. One group an exercise; a group uses its own function and none of
+//! another exercise. `whole` at the end runs all of them together.
 
 use fixtures::expect;
 
@@ -193,7 +193,8 @@ mod ex_06_2_append {
     /// A number that was in the cache before.
     const OLD: f32 = -1.0;
 
-    /// Appends rows of `[2 query heads, 2 key heads]` with `head_dim` 1 to a cache of four positions. Returns keys and values.
+    /// Appends rows of `[2 query heads, 2 key heads]` with `head_dim` 1 to a cache of four positions. Returns keys and
+    /// values.
     fn append(qkv: &[f32], first_position: usize, order: CacheOrder) -> [Vec<f32>; 2] {
         let strides = order.strides(4, 2, 1);
         let (mut k, mut v) = (vec![OLD; 8], vec![OLD; 8]);
@@ -235,11 +236,8 @@ mod ex_06_2_append {
     fn queries_are_not_kept() {
         let [k, v] = append(&ROW, 0, CacheOrder::PositionMajor);
         let kept: Vec<f32> = k.into_iter().chain(v).filter(|x| *x != OLD).collect();
-        expect(
-            "the row [1, 2 | 30, 31 | 500, 501]: all numbers that were kept",
-            kept,
-            [30.0, 31.0, 500.0, 501.0],
-        );
+        let what = "the row [1, 2 | 30, 31 | 500, 501]: all numbers that were kept";
+        expect(what, kept, [30.0, 31.0, 500.0, 501.0]);
     }
 
     #[test]
@@ -253,7 +251,8 @@ mod ex_06_2_append {
         );
     }
 
-    /// In the other order the two heads are four positions apart. One copy of the whole key part would put head 1 at position 1 of head 0.
+    /// In the other order the two heads are four positions apart. One copy of the whole key part would put head 1 at
+    /// position 1 of head 0.
     #[test]
     fn each_head_goes_to_its_own_place() {
         check(
@@ -290,7 +289,8 @@ mod ex_06_2_append {
         );
     }
 
-    /// More query heads than key heads, heads of three numbers, and strides with gaps: the strides alone give the places.
+    /// More query heads than key heads, heads of three numbers, and strides with gaps: the strides alone give the
+    /// places.
     #[test]
     fn the_strides_say_where_a_head_begins() {
         const HEAD_DIM: usize = 3;
@@ -303,11 +303,8 @@ mod ex_06_2_append {
             let place = (3 + row) * 5 + head * 40 + number;
             let key = row * width + (4 + head) * HEAD_DIM + number;
             let value = key + 2 * HEAD_DIM;
-            expect(
-                &format!("row {row}, key head {head}, number {number}: key and value at place {place}"),
-                [k[place], v[place]],
-                [key as f32, value as f32],
-            );
+            let what = format!("row {row}, key head {head}, number {number}: key and value at place {place}");
+            expect(&what, [k[place], v[place]], [key as f32, value as f32]);
         }
         let written = k.iter().filter(|x| **x != OLD).count();
         expect("numbers written to k: 2 rows of 2 heads of 3", written, 12usize);
@@ -346,16 +343,12 @@ mod ex_06_3_offset_mask {
         check(10, 0, 10, 11);
     }
 
-    /// A second chunk of several rows. Without the offset its first row would see one position. A prompt in one chunk and token by token
-    /// both hide this fault.
+    /// A second chunk of several rows. Without the offset its first row would see one position. A prompt in one chunk
+    /// and token by token both hide this fault.
     #[test]
     fn a_row_of_a_second_chunk_sees_what_is_cached() {
-        let found = row_place(4, 2).context_len;
-        expect(
-            "row 2 of a chunk after 4 positions: context_len (4 cached, 2 rows of the chunk, itself)",
-            found,
-            7usize,
-        );
+        let what = "row 2 of a chunk after 4 positions: context_len (4 cached, 2 rows of the chunk, itself)";
+        expect(what, row_place(4, 2).context_len, 7usize);
     }
 
     /// The rotary embedding turns a row by its position in the text, and so were the cached keys turned.
@@ -370,14 +363,8 @@ mod ex_06_3_offset_mask {
     fn the_cut_does_not_matter() {
         for len in 1..20 {
             for cut in 0..len {
-                let (whole, place) = (row_place(0, len - 1), row_place(cut, len - 1 - cut));
-                let row = format!(
-                    "row {} after {cut} positions, and row {} after none",
-                    len - 1 - cut,
-                    len - 1
-                );
-                expect(&format!("{row}: position"), place.position, whole.position);
-                expect(&format!("{row}: context_len"), place.context_len, whole.context_len);
+                let whole = row_place(0, len - 1);
+                check(cut, len - 1 - cut, whole.position, whole.context_len);
             }
         }
     }
@@ -414,10 +401,15 @@ mod ex_06_4_prefill_decode {
     }
 
     impl Run {
+        /// The tokens of the answer, and the reason to end.
         #[track_caller]
-        fn generation(&self) -> &Generation {
+        fn answer(&self) -> (Vec<u32>, FinishReason) {
             let refused = |error| panic!("generate returned an error: {error}");
-            self.result.as_ref().unwrap_or_else(refused)
+            let generation = self.result.as_ref().unwrap_or_else(refused);
+            (
+                generation.tokens.iter().map(|token| token.0).collect(),
+                generation.finish_reason,
+            )
         }
     }
 
@@ -425,20 +417,16 @@ mod ex_06_4_prefill_decode {
     fn count(prompt: &[u32], limits: &Limits) -> Run {
         let (mut shown, mut announced) = (Vec::new(), Vec::new());
         let mut kept = 0;
-        let result = generate(
-            &ids(prompt),
-            limits,
-            &mut |tokens| {
-                assert!(
-                    shown.len() < 100,
-                    "the loop called the model 100 times and goes on: which limit did it miss? {limits:?}"
-                );
-                kept += tokens.len();
-                shown.push(tokens.iter().map(|t| t.0).collect());
-                Ok(TokenId(kept as u32))
-            },
-            &mut |token| announced.push(token.0),
-        );
+        let mut model = |tokens: &[TokenId]| {
+            assert!(
+                shown.len() < 100,
+                "100 calls of the model and no end: which limit is missed? {limits:?}"
+            );
+            kept += tokens.len();
+            shown.push(tokens.iter().map(|t| t.0).collect());
+            Ok(TokenId(kept as u32))
+        };
+        let result = generate(&ids(prompt), limits, &mut model, &mut |token| announced.push(token.0));
         Run {
             result,
             shown,
@@ -446,7 +434,8 @@ mod ex_06_4_prefill_decode {
         }
     }
 
-    /// Prefill is one call. A prompt that is shown token by token gives the same text and waits for the weights at each token.
+    /// Prefill is one call. A prompt that is shown token by token gives the same text and waits for the weights at each
+    /// token.
     #[test]
     fn the_prompt_is_shown_once_and_whole() {
         let shown = count(&[5, 6, 7], &limits(1)).shown;
@@ -456,9 +445,10 @@ mod ex_06_4_prefill_decode {
     /// The model keeps what it was shown. Shown the whole text again, it would compute and keep it twice.
     #[test]
     fn a_decode_step_shows_the_new_token_only() {
+        let shown = count(&[5, 6], &limits(3)).shown;
         expect(
             "prompt [5, 6], three new tokens: the calls",
-            count(&[5, 6], &limits(3)).shown,
+            shown,
             vec![vec![5, 6], vec![2], vec![3]],
         );
     }
@@ -478,18 +468,14 @@ mod ex_06_4_prefill_decode {
     #[test]
     fn the_answer_holds_the_new_tokens_only() {
         let run = count(&[5, 6], &limits(3));
-        let generation = run.generation();
+        let expected = (vec![2, 3, 4], FinishReason::Length);
         expect(
-            "a model that says 2, 3, 4: the answer",
-            &generation.tokens,
-            &ids(&[2, 3, 4]),
+            "the model says 2, 3, 4, and three tokens were asked for: answer and reason",
+            run.answer(),
+            expected,
         );
-        expect("prompt [5, 6]: prompt_tokens", generation.prompt_tokens, 2usize);
-        expect(
-            "three tokens were asked for and came: the reason to end",
-            generation.finish_reason,
-            FinishReason::Length,
-        );
+        let prompt_tokens = run.result.as_ref().map(|generation| generation.prompt_tokens).ok();
+        expect("prompt [5, 6]: prompt_tokens", prompt_tokens, Some(2usize));
         expect("the tokens that on_token gets", &run.announced, &vec![2, 3, 4]);
     }
 
@@ -497,10 +483,11 @@ mod ex_06_4_prefill_decode {
     #[test]
     fn the_end_of_text_is_no_part_of_the_answer() {
         let run = count(&[1; 7], &limits(5));
+        let expected = (vec![7, 8], FinishReason::Stop);
         expect(
             "the model says 7, 8 and 9, and 9 ends the text: answer and reason",
-            (&run.generation().tokens, run.generation().finish_reason),
-            (&ids(&[7, 8]), FinishReason::Stop),
+            run.answer(),
+            expected,
         );
         expect("the tokens that on_token gets", &run.announced, &vec![7, 8]);
     }
@@ -511,8 +498,8 @@ mod ex_06_4_prefill_decode {
         expect("zero new tokens: calls of the model", run.shown.len(), 0usize);
         expect(
             "zero new tokens: answer and reason",
-            (&run.generation().tokens, run.generation().finish_reason),
-            (&ids(&[]), FinishReason::Length),
+            run.answer(),
+            (vec![], FinishReason::Length),
         );
     }
 
@@ -523,52 +510,46 @@ mod ex_06_4_prefill_decode {
             end_of_text: Vec::new(),
             ..limits(usize::MAX)
         };
-        let run = count(&[1; 7], &limits);
-        expect(
-            "a context of 10 positions, a prompt of 7, no other limit: answer and reason",
-            (&run.generation().tokens, run.generation().finish_reason),
-            (&ids(&[7, 8, 9]), FinishReason::Context),
-        );
+        let context = "a context of 10 positions, no other limit";
+        let expected = (vec![7, 8, 9], FinishReason::Context);
+        let found = count(&[1; 7], &limits).answer();
+        expect(&format!("{context}, a prompt of 7: answer and reason"), found, expected);
         let run = count(&[1; 10], &limits);
         expect(
-            "a context of 10 positions, a prompt of 10: reason and calls",
-            (run.generation().finish_reason, run.shown.len()),
-            (FinishReason::Context, 0),
+            &format!("{context}, a prompt of 10: answer and reason"),
+            run.answer(),
+            (vec![], FinishReason::Context),
         );
+        expect(&format!("{context}, a prompt of 10: calls"), run.shown.len(), 0usize);
     }
 
     #[test]
     fn prompts_that_can_not_be_continued_are_errors() {
         let empty = count(&[], &limits(5)).result;
-        assert!(
-            matches!(empty, Err(CacheError::Generate(GenerateError::EmptyPrompt))),
-            "an empty prompt: expected EmptyPrompt, found {empty:?}"
-        );
+        let is_right = matches!(empty, Err(CacheError::Generate(GenerateError::EmptyPrompt)));
+        assert!(is_right, "an empty prompt: expected EmptyPrompt, found {empty:?}");
         let long = count(&[1; 11], &limits(5)).result;
-        assert!(
-            matches!(
-                long,
-                Err(CacheError::Generate(GenerateError::PromptTooLong {
-                    prompt_tokens: 11,
-                    max_seq_len: 10
-                }))
-            ),
-            "a prompt of 11 tokens for 10 positions: expected PromptTooLong, found {long:?}"
+        let numbers = match long {
+            Err(CacheError::Generate(GenerateError::PromptTooLong {
+                prompt_tokens,
+                max_seq_len,
+            })) => Some((prompt_tokens, max_seq_len)),
+            _ => None,
+        };
+        expect(
+            "a prompt of 11 tokens for 10 positions: the numbers of PromptTooLong",
+            numbers,
+            Some((11, 10)),
         );
     }
 
     #[test]
     fn an_error_of_the_model_ends_the_loop() {
-        let full = || CacheError::Full {
-            len: 3,
-            new: 1,
-            capacity: 3,
-        };
-        let result = generate(&ids(&[1]), &limits(5), &mut |_| Err(full()), &mut |_| {});
-        assert!(
-            matches!(result, Err(CacheError::Full { .. })),
-            "the cache is full: expected that error, found {result:?}"
-        );
+        let (len, new, capacity) = (3, 1, 3);
+        let mut full = |_: &[TokenId]| Err(CacheError::Full { len, new, capacity });
+        let result = generate(&ids(&[1]), &limits(5), &mut full, &mut |_| {});
+        let is_right = matches!(result, Err(CacheError::Full { .. }));
+        assert!(is_right, "the cache is full: expected that error, found {result:?}");
     }
 }
 
@@ -593,11 +574,8 @@ mod ex_06_5_chunk_mask {
 
     #[track_caller]
     fn check(num_cached: usize, num_rows: usize, capacity: usize, expected: &[&str]) {
-        expect(
-            &format!("the mask of {num_rows} rows after {num_cached} of {capacity} positions (x: seen)"),
-            picture(num_cached, num_rows, capacity),
-            expected,
-        );
+        let what = format!("the mask of {num_rows} rows after {num_cached} of {capacity} positions (x: seen)");
+        expect(&what, picture(num_cached, num_rows, capacity), expected);
     }
 
     /// A prompt in one chunk: the triangle.
@@ -612,7 +590,8 @@ mod ex_06_5_chunk_mask {
         check(3, 1, 6, &["xxxx.."]);
     }
 
-    /// The fault: two rows after three cached positions see the prefix and then the triangle. A plain triangle hides the prefix.
+    /// The fault: two rows after three cached positions see the prefix and then the triangle. A plain triangle hides
+    /// the prefix.
     #[test]
     fn a_second_chunk_sees_the_cached_prefix() {
         check(3, 2, 6, &["xxxx..", "xxxxx."]);
@@ -623,11 +602,11 @@ mod ex_06_5_chunk_mask {
     fn a_row_does_not_see_the_rows_after_it() {
         let rows = picture(2, 3, 5);
         let seen: Vec<usize> = rows.iter().map(|row| row.matches('x').count()).collect();
-        assert!(
-            seen[0] < 5,
-            "row 0 of 3 rows after 2 positions sees all 5: rows 1 and 2 of its chunk are its future"
+        expect(
+            "3 rows after 2 positions: the number of positions that each row sees",
+            seen,
+            vec![3, 4, 5],
         );
-        expect("positions that each row sees", seen, vec![3, 4, 5]);
     }
 
     /// However a text of eight is cut, the rows of all chunks together are the rows of one.

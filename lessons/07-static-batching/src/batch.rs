@@ -32,8 +32,8 @@ const FILLER: TokenId = TokenId(0);
 
 /// The input of one pass over a batch: `batch_size` rows of `width` cells.
 ///
-/// Every cell goes through every matrix product, padding too. Only attention skips padding: no keys of it are stored, and it attends to
-/// nothing.
+/// Every cell goes through every matrix product, padding too. Only attention skips padding: no keys of it are stored,
+/// and it attends to nothing.
 // ANCHOR: batch
 #[derive(Clone, Debug)]
 pub struct PaddedBatch {
@@ -55,8 +55,8 @@ impl PaddedBatch {
     /// The first pass over some prompts, nothing cached.
     ///
     /// # Errors
-    /// No prompt at all, an empty prompt, one that is longer than the model's context or than a fixed width, a token outside the
-    /// vocabulary.
+    /// No prompt at all, an empty prompt, one that is longer than the model's context or than a fixed width, a token
+    /// outside the vocabulary.
     pub fn prefill(config: &LlamaConfig, prompts: &[&[TokenId]], rule: Pad) -> Result<PaddedBatch, BatchError> {
         check_prompts(config, prompts)?;
         let longest = prompts.iter().map(|prompt| prompt.len()).max();
@@ -86,8 +86,8 @@ impl PaddedBatch {
         }
     }
 
-    /// Makes this batch one step of decoding: one cell a row, with the row's newest token, or padding (`None`) if the row is done. `cached` has
-    /// the number of positions in the cache of each row. Allocates nothing after a prefill.
+    /// Makes this batch one step of decoding: one cell a row, with the row's newest token, or padding (`None`) if the
+    /// row is done. `cached` has the number of positions in the cache of each row. Allocates nothing after a prefill.
     ///
     /// # Panics
     /// If a slice is not `[batch_size]`.

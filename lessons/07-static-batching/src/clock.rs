@@ -1,8 +1,8 @@
 //! The time of a scheduler: the machine's clock, or a clock that a test advances.
 //!
-//! The decisions of a scheduler depend on the time. With the machine's clock its tests would have to wait, and would fail on a busy machine.
-//! So the scheduler gets a [`Clock`] as an argument. On the [`VirtualClock`] an hour of traffic passes in a millisecond, and the same input
-//! gives the same times on every machine.
+//! The decisions of a scheduler depend on the time. With the machine's clock its tests would have to wait, and would
+//! fail on a busy machine. So the scheduler gets a [`Clock`] as an argument. On the [`VirtualClock`] an hour of traffic
+//! passes in a millisecond, and the same input gives the same times on every machine.
 
 use std::time::{Duration, Instant};
 

@@ -9,8 +9,8 @@ pub enum BatchError {
     /// The batch has no prompt.
     #[error("the batch is empty: expected at least one prompt; do not start a batch while no request waits")]
     EmptyBatch,
-    /// One of the prompts can not be used, and nothing of the batch was computed; or its row gave logits that are not numbers, and the batch
-    /// was stopped.
+    /// One of the prompts can not be used, and nothing of the batch was computed; or its row gave logits that are not
+    /// numbers, and the batch was stopped.
     #[error("prompt {index} of the batch, counted from 0: {mistake}")]
     Prompt {
         /// Index of the prompt, counted from 0.

@@ -11,9 +11,10 @@
 //! logits = norm(x of each row's last token) Whead                    [batch_size, vocab_size]
 //! ```
 //!
-//! Supersedes [`kv_cache::forward::forward`]. The products have more rows than in lesson 06 and are otherwise the same calls: each reads its
-//! weights once for all rows. Rows of different sequences never meet: a product computes each row by itself, and in attention each row reads
-//! its own cache. So the bits of a row do not depend on the other rows of the batch.
+//! Supersedes [`kv_cache::forward::forward`]. The products have more rows than in lesson 06 and are otherwise the same
+//! calls: each reads its weights once for all rows. Rows of different sequences never meet: a product computes each row
+//! by itself, and in attention each row reads its own cache. So the bits of a row do not depend on the other rows of
+//! the batch.
 
 use crate::batch::PaddedBatch;
 use crate::error::BatchError;
@@ -30,13 +31,16 @@ use layout::pool::Pool;
 use loading::config::ModelConfig;
 use training::LlamaConfig;
 
-/// Computes a batch, appends each row's keys and values to its cache, and returns the logits of the token after each row's last one. Shapes:
-/// `caches` `[batch_size]`, the result `[batch_size, vocab_size]`. Logits of a row that is all padding have no meaning.
+/// Computes a batch, appends each row's keys and values to its cache, and returns the logits of the token after each
+/// row's last one. Shapes: `caches` `[batch_size]`, the result `[batch_size, vocab_size]`. Logits of a row that is all
+/// padding have no meaning.
 ///
-/// Cost: see [`crate::work::of_batch`]; allocates nothing after the first batch of as many cells over caches of this capacity.
+/// Cost: see [`crate::work::of_batch`]; allocates nothing after the first batch of as many cells over caches of this
+/// capacity.
 ///
 /// # Errors
-/// A token outside the vocabulary, or a row whose tokens do not fit its cache or the model's context. No cache is changed then.
+/// A token outside the vocabulary, or a row whose tokens do not fit its cache or the model's context. No cache is
+/// changed then.
 ///
 /// # Panics
 /// If there is not one cache for each row, or a cache holds another number of positions than the batch continues from.

@@ -15,7 +15,8 @@ use training::TokenId;
 pub struct BatchRun {
     /// One answer for each prompt, in their order.
     pub generations: Vec<Generation>,
-    /// The step with which each answer was complete, counted from 1; 0 for a request of no tokens. All are handed back after the last step.
+    /// The step with which each answer was complete, counted from 1; 0 for a request of no tokens. All are handed back
+    /// after the last step.
     pub done_at: Vec<u64>,
     /// Number of passes: one over the prompts, and one for each further token of the longest answer.
     pub steps: u64,
@@ -53,8 +54,8 @@ impl Row {
         self.finish_reason.is_none()
     }
 
-    /// Number of positions that its cache needs: those of the first pass, which is computed even for a request of no tokens, and the answer
-    /// without its last token, which no row reads.
+    /// Number of positions that its cache needs: those of the first pass, which is computed even for a request of no
+    /// tokens, and the answer without its last token, which no row reads.
     fn positions(&self, of_first_pass: usize) -> usize {
         let room = self.limits.max_seq_len - self.prompt_tokens;
         let answer = self.limits.max_new_tokens.min(room);
@@ -83,17 +84,19 @@ impl Row {
     }
 }
 
-/// Continues all prompts greedily and together. `max_new_tokens` has one number for each prompt; `on_token(row, token)` gets each answer token
-/// as soon as it is known.
+/// Continues all prompts greedily and together. `max_new_tokens` has one number for each prompt; `on_token(row, token)`
+/// gets each answer token as soon as it is known.
 ///
-/// Supersedes [`kv_cache::session::generate`] for many prompts: the same tokens, the same reasons to end. A finished row stays in the batch as
-/// padding until the longest answer is complete: no row can leave the batch, and no request can join it.
+/// Supersedes [`kv_cache::session::generate`] for many prompts: the same tokens, the same reasons to end. A finished
+/// row stays in the batch as padding until the longest answer is complete: no row can leave the batch, and no request
+/// can join it.
 ///
-/// Cost: `batch_size · width` cells in the first step, `batch_size` in each further one; steps: those of the longest answer. A step after the
-/// first allocates nothing.
+/// Cost: `batch_size · width` cells in the first step, `batch_size` in each further one; steps: those of the longest
+/// answer. A step after the first allocates nothing.
 ///
 /// # Errors
-/// Those of [`PaddedBatch::prefill`], before anything is computed; [`BatchError::LimitsDoNotMatch`]; logits that are not numbers.
+/// Those of [`PaddedBatch::prefill`], before anything is computed; [`BatchError::LimitsDoNotMatch`]; logits that are
+/// not numbers.
 pub fn generate_batch(
     model: &Model,
     state: &mut BatchState,

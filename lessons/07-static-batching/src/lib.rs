@@ -1,8 +1,8 @@
 //! Lesson 07, static batching: why is batch 8 nearly free?
 //!
-//! A step of decoding reads every weight to multiply one row with it, and most of the machine's arithmetic units are idle meanwhile. Here
-//! several sequences take each step together: the weights are read once for all of them. Sequences are of different length, so their
-//! rectangle has cells without a token, and short requests wait for long ones.
+//! A step of decoding reads every weight to multiply one row with it, and most of the machine's arithmetic units are
+//! idle meanwhile. Here several sequences take each step together: the weights are read once for all of them. Sequences
+//! are of different length, so their rectangle has cells without a token, and short requests wait for long ones.
 //!
 //! **New here**, in reading order: the rectangle, the pass over it, the loop, the stream of requests, and the waste.
 //!
@@ -19,13 +19,14 @@
 //! | [`plan`] | static batching in steps, from lengths alone |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
-//! **Imported**: the pool from `layout`, sizes and ids from `training`, row kernels and weights from `generation`, the cache from `kv_cache`.
+//! **Imported**: the pool from `layout`, sizes and ids from `training`, row kernels and weights from `generation`, the
+//! cache from `kv_cache`.
 //!
-//! **Supersedes** [`kv_cache::forward::forward`] and [`kv_cache::session::generate`] for many prompts. Tokens and logits of each row keep their
-//! bits.
+//! **Supersedes** [`kv_cache::forward::forward`] and [`kv_cache::session::generate`] for many prompts. Tokens and
+//! logits of each row keep their bits.
 //!
-//! **Cost**: a step reads each weight once for all rows; a batch of b prompts, the longest of w tokens and the longest answer of n, computes
-//! b · w + b · (n - 1) rows, useful or not.
+//! **Cost**: a step reads each weight once for all rows; a batch of b prompts, the longest of w tokens and the longest
+//! answer of n, computes b · w + b · (n - 1) rows, useful or not.
 
 pub mod error;
 pub mod exercises;

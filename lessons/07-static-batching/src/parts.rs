@@ -17,7 +17,8 @@ pub enum Padding {
 // ANCHOR_END: padding
 
 // ANCHOR: span
-/// Where a row's tokens stand: columns `start` to `start + len`, the end excluded. All other cells of the row are padding.
+/// Where a row's tokens stand: columns `start` to `start + len`, the end excluded. All other cells of the row are
+/// padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// First column with a token.
@@ -46,7 +47,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// At most `max_batch` requests in a batch. While the machine is idle, no request waits longer than `max_wait` for others.
+    /// At most `max_batch` requests in a batch. While the machine is idle, no request waits longer than `max_wait` for
+    /// others.
     ///
     /// # Errors
     /// [`BatchError::NoRoom`] if `max_batch` is 0.

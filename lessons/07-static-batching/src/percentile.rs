@@ -2,8 +2,9 @@
 
 /// The smallest sample that at least `percent` % of all samples do not exceed; `None` without samples.
 ///
-/// This is the nearest-rank rule: sorted, sample number ⌈percent / 100 · n⌉, counted from 1. It is always one of the samples, so P99 of ten
-/// waits is the longest one, and nothing is interpolated. P0 is the smallest. Cost: a sorted copy.
+/// This is the nearest-rank rule: sorted, sample number ⌈percent / 100 · n⌉, counted from 1. It is always one of the
+/// samples, so P99 of ten waits is the longest one, and nothing is interpolated. P0 is the smallest. Cost: a sorted
+/// copy.
 ///
 /// # Panics
 /// If `percent` is not within 0 to 100, or two samples can not be compared (NaN).

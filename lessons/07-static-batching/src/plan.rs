@@ -1,8 +1,9 @@
 //! Static batching in steps, from lengths alone.
 //!
-//! A step is one pass of the model over all rows of a batch. The first pass of a batch computes the prompts and gives each row its first
-//! token, every further pass gives one more: a batch whose longest answer has n tokens takes n steps. No request joins or leaves a running
-//! batch, and its answers are handed back together. So the plan needs no model, no clock and no text.
+//! A step is one pass of the model over all rows of a batch. The first pass of a batch computes the prompts and gives
+//! each row its first token, every further pass gives one more: a batch whose longest answer has n tokens takes n
+//! steps. No request joins or leaves a running batch, and its answers are handed back together. So the plan needs no
+//! model, no clock and no text.
 //!
 //! ```text
 //! answers of 2, 8, 3, 3 tokens, two rows        steps
@@ -60,7 +61,8 @@ pub struct Plan {
     pub outcomes: Vec<Outcome>,
     /// Step at which the last batch ends.
     pub end: u64,
-    /// Number of rows that go through the model: the size of each batch times its width, and its size once more for each further step.
+    /// Number of rows that go through the model: the size of each batch times its width, and its size once more for
+    /// each further step.
     pub rows_computed: u64,
     /// Number of those rows that an answer needs: no padding, and no finished row.
     pub rows_useful: u64,
@@ -81,8 +83,8 @@ impl Plan {
     }
 }
 
-/// Serves requests in batches, first come first served. When a batch ends, up to `max_batch` of the waiting requests form the next one; if no
-/// request waits, the model waits for the next arrival.
+/// Serves requests in batches, first come first served. When a batch ends, up to `max_batch` of the waiting requests
+/// form the next one; if no request waits, the model waits for the next arrival.
 ///
 /// Cost: linear in the requests.
 ///

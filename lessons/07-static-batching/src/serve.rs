@@ -6,8 +6,8 @@
 //!     decide:  start a batch | wait until its deadline, or the next arrival | wait for the next arrival
 //! ```
 //!
-//! Arrivals are times set beforehand: a slow machine does not delay them, and a wait counts from the arrival. A request that arrives during a
-//! batch waits for its end.
+//! Arrivals are times set beforehand: a slow machine does not delay them, and a wait counts from the arrival. A request
+//! that arrives during a batch waits for its end.
 
 use crate::clock::Clock;
 pub use crate::parts::{Decision, Window};
@@ -41,8 +41,9 @@ impl Served {
     }
 }
 
-/// Serves all arrivals, first come first served. `run` computes a batch of the requests `ids` and lets time pass on the clock: on the machine's
-/// clock the work does so by itself, a virtual clock is advanced. Returns one entry for each request, in their order.
+/// Serves all arrivals, first come first served. `run` computes a batch of the requests `ids` and lets time pass on the
+/// clock: on the machine's clock the work does so by itself, a virtual clock is advanced. Returns one entry for each
+/// request, in their order.
 ///
 /// # Errors
 /// The first error of `run`.

@@ -23,8 +23,8 @@ impl BatchState {
         }
     }
 
-    /// An empty cache for each row of a batch. `positions` gives the number of positions that each must hold. A cache with enough room is
-    /// used again.
+    /// An empty cache for each row of a batch. `positions` gives the number of positions that each must hold. A cache
+    /// with enough room is used again.
     pub fn prepare(&mut self, config: &ModelConfig, positions: impl Iterator<Item = usize>) {
         for (row, positions) in positions.enumerate() {
             match self.caches.get_mut(row) {

@@ -12,8 +12,8 @@ pub fn of_batch<L: Linear>(config: &LlamaConfig, weights: &Weights<L>, batch: &P
     of_cells(config, bytes, batch.batch_size(), batch.cells(), pairs)
 }
 
-/// Work of one step of decoding. `context_len` has for each row the number of positions that it attends to, itself included; 0 for a row that
-/// is done.
+/// Work of one step of decoding. `context_len` has for each row the number of positions that it attends to, itself
+/// included; 0 for a row that is done.
 pub fn of_step(config: &LlamaConfig, weight_bytes: u64, context_len: &[usize]) -> Work {
     let pairs = context_len.iter().map(|len| *len as u64).sum();
     let rows = context_len.len();
@@ -27,9 +27,10 @@ pub fn of_prefill(config: &LlamaConfig, weight_bytes: u64, lengths: &[usize], wi
     of_cells(config, weight_bytes, batch_size, batch_size * width, pairs)
 }
 
-/// Every cell goes through the layers' products, padding too. The head multiplies one cell of each row. Attention works on the `pairs` of a
-/// cell and a position that it sees; padding has none. Each weight is read once for all cells: `weight_bytes` is
-/// [`Weights::bytes_per_pass`]. (An embedding row for each further cell is left out: `hidden_size` numbers beside millions.)
+/// Every cell goes through the layers' products, padding too. The head multiplies one cell of each row. Attention works
+/// on the `pairs` of a cell and a position that it sees; padding has none. Each weight is read once for all cells:
+/// `weight_bytes` is [`Weights::bytes_per_pass`]. (An embedding row for each further cell is left out: `hidden_size`
+/// numbers beside millions.)
 fn of_cells(config: &LlamaConfig, weight_bytes: u64, batch_size: usize, cells: usize, pairs: u64) -> Work {
     let head = (config.vocab_size * config.hidden_size) as u64;
     let layers_per_cell = Work::of_shape(config, 1).linear_multiply_adds - head;

@@ -1,7 +1,7 @@
 //! Requests to serve: their lengths and their arrivals.
 //!
-//! Every draw is a function of (seed, index): request 17 is the same whether or not the others were drawn, and the same arrivals can be
-//! replayed against any scheduler.
+//! Every draw is a function of (seed, index): request 17 is the same whether or not the others were drawn, and the same
+//! arrivals can be replayed against any scheduler.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -192,39 +192,29 @@ fn normal(random: &mut Random) -> f64 {
 mod tests {
     use super::*;
 
-    fn mean(values: impl ExactSizeIterator<Item = usize>) -> f64 {
-        let count = values.len() as f64;
-        values.sum::<usize>() as f64 / count
-    }
-
     #[test]
     fn a_request_does_not_depend_on_how_many_are_asked_for() {
-        let pace = Pace::Poisson { per_second: 100.0 };
-        let (few, many) = (
-            arrivals(7, 10, &Lengths::mix(), &pace),
-            arrivals(7, 1000, &Lengths::mix(), &pace),
-        );
-        assert_eq!(few, many[..10]);
-        assert_ne!(few, arrivals(8, 10, &Lengths::mix(), &pace));
+        let drawn = |seed, count| arrivals(seed, count, &Lengths::mix(), &Pace::Poisson { per_second: 100.0 });
+        assert_eq!(drawn(7, 10), drawn(7, 1000)[..10]);
+        assert_ne!(drawn(7, 10), drawn(8, 10));
     }
 
     #[test]
     fn means_and_shares_are_those_asked_for() {
         let drawn = |lengths: Lengths| arrivals(1, 20_000, &lengths, &Pace::AtOnce);
-        let exponential = drawn(Lengths::exponential(4, 50.0, 100_000));
-        assert!((mean(exponential.iter().map(|a| a.new_tokens)) - 50.0).abs() < 1.0);
-        let mix = drawn(Lengths::mix());
-        let share = |prompt, new| {
-            let same = |a: &&Arrival| (a.prompt_tokens, a.new_tokens) == (prompt, new);
-            mix.iter().filter(same).count() as f64 / mix.len() as f64
+        let mean = |of: fn(&Arrival) -> usize, drawn: &[Arrival]| {
+            drawn.iter().map(of).sum::<usize>() as f64 / drawn.len() as f64
         };
-        assert!((share(64, 32) - 0.6).abs() < 0.02);
-        assert!((share(64, 192) - 0.3).abs() < 0.02);
-        assert!((share(256, 32) - 0.1).abs() < 0.02);
-        let prompt = Distribution::log_normal(80.0, 0.8, 512);
-        let new = Distribution::Equal(1);
+        let exponential = drawn(Lengths::exponential(4, 50.0, 100_000));
+        assert!((mean(|a| a.new_tokens, &exponential) - 50.0).abs() < 1.0);
+        let mix = drawn(Lengths::mix());
+        for ((prompt, new), expected) in [((64, 32), 0.6), ((64, 192), 0.3), ((256, 32), 0.1)] {
+            let same = mix.iter().filter(|a| (a.prompt_tokens, a.new_tokens) == (prompt, new));
+            assert!((same.count() as f64 / mix.len() as f64 - expected).abs() < 0.02);
+        }
+        let (prompt, new) = (Distribution::log_normal(80.0, 0.8, 512), Distribution::Equal(1));
         let log_normal = drawn(Lengths::Independent { prompt, new });
-        assert!((mean(log_normal.iter().map(|a| a.prompt_tokens)) - 80.0).abs() < 2.0);
+        assert!((mean(|a| a.prompt_tokens, &log_normal) - 80.0).abs() < 2.0);
         assert!(log_normal.iter().all(|a| (1..=512).contains(&a.prompt_tokens)));
     }
 

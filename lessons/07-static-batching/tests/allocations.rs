@@ -9,8 +9,8 @@ use training::TokenId;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// After the first step no step allocates, also when some rows are done. One thread, because with more threads chance decides which thread
-/// meets a product of which size first.
+/// After the first step no step allocates, also when some rows are done. One thread, because with more threads chance
+/// decides which thread meets a product of which size first.
 #[test]
 fn a_step_of_decoding_allocates_nothing() {
     let path = fixtures::model("some-kv-tied-bf16");

@@ -1,5 +1,5 @@
-//! What each exercise must do, smallest case first. One group an exercise; a group uses its own function and none of another exercise.
-//! `whole` at the end runs all of them together.
+//! What each exercise must do, smallest case first. One group an exercise; a group uses its own function and none of
+//! another exercise. `whole` at the end runs all of them together.
 
 use fixtures::expect;
 
@@ -27,7 +27,8 @@ fn question_has(id: &str, parts: &[&str]) {
     }
 }
 
-/// 07.6 Eight rows: bytes and multiply-adds of the step are counted. The answer lies between full overlap of reading and arithmetic and none.
+/// 07.6 Eight rows: bytes and multiply-adds of the step are counted. The answer lies between full overlap of reading
+/// and arithmetic and none.
 mod ex_07_6_eight_rows {
     use super::expect;
     use generation::roofline::MachineLimits;
@@ -35,7 +36,8 @@ mod ex_07_6_eight_rows {
     use static_batching::work;
     use training::LlamaConfig;
 
-    /// A step over rows that see 64 positions each; four bytes a weight, as the products read them. The model has about 135 M weights.
+    /// A step over rows that see 64 positions each; four bytes a weight, as the products read them. The model has about
+    /// 135 M weights.
     fn step(rows: usize) -> Work {
         let llama = LlamaConfig {
             vocab_size: 49_152,
@@ -64,8 +66,9 @@ mod ex_07_6_eight_rows {
         assert!((500e6..560e6).contains(&(one.weight_bytes as f64)));
     }
 
-    /// A machine that does 10.5 floating-point operations for each byte that it reads, as two cores with wide registers do. At best
-    /// arithmetic hides behind reading (the roofline), at worst one follows the other. The answer lies between; eight times is far above.
+    /// A machine that does 10.5 floating-point operations for each byte that it reads, as two cores with wide registers
+    /// do. At best arithmetic hides behind reading (the roofline), at worst one follows the other. The answer lies
+    /// between; eight times is far above.
     #[test]
     fn the_time_lies_between_hidden_and_added_arithmetic() {
         let machine = MachineLimits {
@@ -137,36 +140,23 @@ mod ex_07_1_pad {
 
     #[test]
     fn padding_behind_starts_all_prompts_in_the_first_column() {
-        check(
-            &[&[5, 6], &[7]],
-            3,
-            Padding::Right,
-            &[5, 6, 0, 7, 0, 0],
-            &[(0, 2), (0, 1)],
-        );
+        let (tokens, spans) = ([5, 6, 0, 7, 0, 0], [(0, 2), (0, 1)]);
+        check(&[&[5, 6], &[7]], 3, Padding::Right, &tokens, &spans);
     }
 
     /// Then the next tokens of all rows stand in one new column.
     #[test]
     fn padding_in_front_ends_all_prompts_in_the_last_column() {
-        check(
-            &[&[5, 6], &[7]],
-            3,
-            Padding::Left,
-            &[0, 5, 6, 0, 0, 7],
-            &[(1, 2), (2, 1)],
-        );
+        let (tokens, spans) = ([0, 5, 6, 0, 0, 7], [(1, 2), (2, 1)]);
+        check(&[&[5, 6], &[7]], 3, Padding::Left, &tokens, &spans);
     }
 
     /// The second row begins with cell 4, but its span with a column.
     #[test]
     fn a_span_counts_columns_of_its_own_row() {
         let (_, spans) = padded(&[&[1, 1, 1], &[5, 6]], 4, Padding::Left);
-        super::expect(
-            "pad of prompts of 3 and 2 tokens, 4 cells wide, padding in front: the second span",
-            (spans[1].start, spans[1].len),
-            (2, 2),
-        );
+        let what = "pad of prompts of 3 and 2 tokens, 4 cells wide, padding in front: the second span";
+        super::expect(what, (spans[1].start, spans[1].len), (2, 2));
     }
 
     /// The cells held an earlier batch.
@@ -175,7 +165,8 @@ mod ex_07_1_pad {
         let (tokens, _) = padded(&[&[5], &[6, 7]], 4, Padding::Left);
         assert!(
             !tokens.contains(&99),
-            "pad of prompts of 1 and 2 tokens, 4 cells wide\n  expected {:?}\n  found    {tokens:?}: 99 are tokens of the earlier batch",
+            "pad of prompts of 1 and 2 tokens, 4 cells wide\n  expected {:?}\n  found    {tokens:?}: 99 are tokens of \
+             the earlier batch",
             [0, 0, 0, 5, 0, 0, 6, 7]
         );
     }
@@ -200,75 +191,56 @@ mod ex_07_2_positions {
         out
     }
 
+    #[track_caller]
+    fn check(spans: &[(usize, usize)], width: usize, cached: &[usize], expected: &[Option<usize>]) {
+        let rows = format!("rows with tokens at (start, len) {spans:?}, {width} cells wide");
+        let what = format!("positions of {rows}, {cached:?} tokens cached");
+        expect(&what, &found(spans, width, cached)[..], expected);
+    }
+
     #[test]
     fn a_full_row_counts_from_0() {
-        expect(
-            "positions of one row of 3 tokens, 3 cells wide, nothing cached",
-            found(&[(0, 3)], 3, &[0]),
-            [Some(0), Some(1), Some(2)],
-        );
+        check(&[(0, 3)], 3, &[0], &[Some(0), Some(1), Some(2)]);
     }
 
     /// Two cells of padding in front: the first token is in column 2, and no token comes before it.
     #[test]
     fn the_first_token_is_at_position_0_wherever_it_stands() {
         let first = found(&[(2, 3)], 5, &[0])[2];
-        expect(
-            "position of the first token, in column 2 of 5, nothing cached",
-            first,
-            Some(0),
-        );
+        expect("position of the first token, in column 2 of 5", first, Some(0));
     }
 
     #[test]
     fn padding_has_no_position() {
         let (left, right) = (found(&[(2, 1)], 3, &[0]), found(&[(0, 1)], 3, &[0]));
         for (cell, place) in [(0, left[0]), (1, left[1]), (1, right[1]), (2, right[2])] {
-            expect(
-                &format!("position of cell {cell}, which is padding, in a row of 3 cells"),
-                place,
-                None,
-            );
+            let what = format!("position of cell {cell}, which is padding, in a row of 3 cells");
+            expect(&what, place, None);
         }
     }
 
     #[test]
     fn rows_are_independent() {
-        expect(
-            "positions of rows of 1 and 3 tokens, 3 cells wide, padding in front",
-            found(&[(2, 1), (0, 3)], 3, &[0, 0]),
-            [None, None, Some(0), Some(0), Some(1), Some(2)],
-        );
+        let expected = [None, None, Some(0), Some(0), Some(1), Some(2)];
+        check(&[(2, 1), (0, 3)], 3, &[0, 0], &expected);
     }
 
     /// One column, five tokens before it.
     #[test]
     fn positions_go_on_after_what_is_cached() {
-        expect(
-            "position of a step of decoding, 5 tokens cached",
-            found(&[(0, 1)], 1, &[5]),
-            [Some(5)],
-        );
+        check(&[(0, 1)], 1, &[5], &[Some(5)]);
     }
 
     /// Both rows were padded to the same width in the first pass. The next positions do not depend on that width.
     #[test]
     fn each_row_counts_its_own_tokens() {
-        expect(
-            "positions of a step of decoding, 2 and 5 tokens cached",
-            found(&[(0, 1), (0, 1)], 1, &[2, 5]),
-            [Some(2), Some(5)],
-        );
+        check(&[(0, 1), (0, 1)], 1, &[2, 5], &[Some(2), Some(5)]);
     }
 
     /// A finished row has no token in the step.
     #[test]
     fn a_row_that_is_done_has_no_position() {
-        expect(
-            "positions of a step of decoding, the first row done",
-            found(&[(0, 0), (0, 1)], 1, &[4, 7]),
-            [None, Some(7)],
-        );
+        check(&[(0, 0), (0, 1)], 1, &[4, 7], &[None, Some(7)]);
     }
 }
 
@@ -296,31 +268,26 @@ mod ex_07_5_padding_leak {
         expect("cells whose keys are kept", stored[0].clone(), 0..3);
     }
 
-    /// Columns 0 and 1 are padding. The token in column 2 is the first of its sequence: it sees itself, 1 position, not 3.
+    /// Columns 0 and 1 are padding. The token in column 2 is the first of its sequence: it sees itself, 1 position, not
+    /// 3.
     #[test]
     fn padding_in_front_is_not_seen() {
         let (stored, context_len) = found(&[(2, 2)], 4, &[0]);
+        let what = "two tokens behind two cells of padding";
         expect(
-            "two tokens behind two cells of padding: positions that the tokens attend to",
+            &format!("{what}: positions that the tokens attend to"),
             &context_len[2..],
             [1, 2],
         );
-        expect(
-            "two tokens behind two cells of padding: cells whose keys are kept",
-            stored[0].clone(),
-            2..4,
-        );
+        expect(&format!("{what}: cells whose keys are kept"), stored[0].clone(), 2..4);
     }
 
     /// The first token after the prompt is right even with the fault; the second one attends to the stored padding.
     #[test]
     fn padding_behind_leaves_no_keys() {
         let (stored, _) = found(&[(0, 2), (0, 4)], 4, &[0, 0]);
-        expect(
-            "two tokens in front of two cells of padding, and a full row: cells whose keys are kept",
-            stored,
-            [0..2, 4..8],
-        );
+        let what = "two tokens in front of two cells of padding, and a full row: cells whose keys are kept";
+        expect(what, stored, [0..2, 4..8]);
     }
 
     #[test]
@@ -375,15 +342,9 @@ mod ex_07_3_buckets {
 
     #[track_caller]
     fn check(lengths: &[usize], percents: &[f64], expected: &[(usize, &[usize])]) {
-        let expected: Vec<(usize, Vec<usize>)> = expected
-            .iter()
-            .map(|(width, prompts)| (*width, prompts.to_vec()))
-            .collect();
-        super::expect(
-            &format!("into_buckets of lengths {lengths:?} at {percents:?} %: (width, prompts)"),
-            found(lengths, percents),
-            expected,
-        );
+        let expected = expected.iter().map(|(width, prompts)| (*width, prompts.to_vec()));
+        let what = format!("into_buckets of lengths {lengths:?} at {percents:?} %: (width, prompts)");
+        super::expect(&what, found(lengths, percents), expected.collect::<Vec<_>>());
     }
 
     #[test]
@@ -401,11 +362,8 @@ mod ex_07_3_buckets {
     #[test]
     fn a_length_equal_to_a_border_stays_below_it() {
         let buckets = found(&[4, 2, 8, 7], &[50.0]);
-        super::expect(
-            "into_buckets of lengths [4, 2, 8, 7] at 50 %: the prompts of the bucket of width 4",
-            buckets[0].1.as_slice(),
-            [0, 1],
-        );
+        let what = "into_buckets of lengths [4, 2, 8, 7] at 50 %: the prompts of the bucket of width 4";
+        super::expect(what, buckets[0].1.as_slice(), [0, 1]);
     }
 
     /// Nine short prompts and one of 512: half of the range is 256, but half of the prompts have at most 5 tokens.
@@ -413,22 +371,16 @@ mod ex_07_3_buckets {
     fn borders_follow_the_lengths_and_not_their_range() {
         let lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 512];
         let widths: Vec<usize> = found(&lengths, &[50.0, 80.0]).iter().map(|b| b.0).collect();
-        super::expect(
-            "into_buckets of lengths 1 to 9 and 512 at 50 and 80 %: the widths",
-            widths,
-            [5, 8, 512],
-        );
+        let what = "into_buckets of lengths 1 to 9 and 512 at 50 and 80 %: the widths";
+        super::expect(what, widths, [5, 8, 512]);
     }
 
     #[test]
     fn the_longest_prompt_has_a_place() {
         let lengths: Vec<usize> = (1..=20).collect();
         let last = found(&lengths, &[50.0, 95.0]).pop();
-        super::expect(
-            "into_buckets of lengths 1 to 20 at 50 and 95 %: the last bucket",
-            last,
-            Some((20, vec![19])),
-        );
+        let what = "into_buckets of lengths 1 to 20 at 50 and 95 %: the last bucket";
+        super::expect(what, last, Some((20, vec![19])));
     }
 
     /// Equal lengths: P50, P80 and the longest are the same border.
@@ -456,16 +408,19 @@ mod ex_07_4_wait_window {
 
     const MS: Duration = Duration::from_millis(1);
 
+    #[track_caller]
+    fn check_with(max_batch: usize, max_wait: u32, now: u32, waiting: &[u32], expected: Decision) {
+        let window = Window::new(max_batch, max_wait * MS).unwrap();
+        let arrivals: Vec<Duration> = waiting.iter().map(|at| *at * MS).collect();
+        let limits = format!("at most {max_batch} requests and {max_wait} ms");
+        let what = format!("decide at {now} ms, arrivals at {waiting:?} ms, {limits}");
+        super::expect(&what, decide(now * MS, &arrivals, &window), expected);
+    }
+
     /// Times in milliseconds; a window of three requests and 20 ms.
     #[track_caller]
     fn check(now: u32, waiting: &[u32], expected: Decision) {
-        let window = Window::new(3, 20 * MS).unwrap();
-        let arrivals: Vec<Duration> = waiting.iter().map(|at| *at * MS).collect();
-        super::expect(
-            &format!("decide at {now} ms, arrivals at {waiting:?} ms, at most 3 requests and 20 ms"),
-            decide(now * MS, &arrivals, &window),
-            expected,
-        );
+        check_with(3, 20, now, waiting, expected);
     }
 
     #[test]
@@ -508,12 +463,7 @@ mod ex_07_4_wait_window {
 
     #[test]
     fn a_window_of_no_time_starts_at_once() {
-        let window = Window::new(8, Duration::ZERO).unwrap();
-        super::expect(
-            "decide at 100 ms, one arrival at 100 ms, at most 8 requests and 0 ms",
-            decide(100 * MS, &[100 * MS], &window),
-            Decision::Start(1),
-        );
+        check_with(8, 0, 100, &[100], Decision::Start(1));
     }
 }
 

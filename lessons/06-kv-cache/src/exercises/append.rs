@@ -2,11 +2,12 @@
 
 use crate::place::Strides;
 
-/// Copies the keys and values of each row of `qkv` to the positions from `first_position` on. Queries are not kept: no later row reads them.
+/// Copies the keys and values of each row of `qkv` to the positions from `first_position` on. Queries are not kept: no
+/// later row reads them.
 ///
-/// Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`; a row holds its queries, then its keys, then its values. Head `h` of
-/// position `p` begins at `p * strides.position + h * strides.head`, in `k` and in `v`. Cost: writes 8 · num_kv_heads · head_dim bytes
-/// a row, allocates nothing.
+/// Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`; a row holds its queries, then its keys, then its
+/// values. Head `h` of position `p` begins at `p * strides.position + h * strides.head`, in `k` and in `v`. Cost:
+/// writes 8 · num_kv_heads · head_dim bytes a row, allocates nothing.
 ///
 /// # Panics
 /// If `qkv` does not hold whole rows, or a position does not fit into `k` or `v`.

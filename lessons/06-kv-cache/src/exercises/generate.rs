@@ -4,11 +4,13 @@ use crate::error::CacheError;
 use generation::{FinishReason, GenerateError, Generation, Limits};
 use training::TokenId;
 
-/// The cached loop: passes the whole prompt to `next_token` once (prefill), and after that only the newest token (decode).
+/// The cached loop: passes the whole prompt to `next_token` once (prefill), and after that only the newest token
+/// (decode).
 ///
-/// Supersedes [`generation::generate::generate`]. `next_token` gets the tokens that it has not seen, appends them to what it keeps, and
-/// returns the token that follows. `on_token` gets each answer token as soon as it is known. The end-of-text token ends the answer and
-/// is no part of it. A request for zero tokens computes nothing. Prompt and answer together never exceed `limits.max_seq_len`.
+/// Supersedes [`generation::generate::generate`]. `next_token` gets the tokens that it has not seen, appends them to
+/// what it keeps, and returns the token that follows. `on_token` gets each answer token as soon as it is known. The
+/// end-of-text token ends the answer and is no part of it. A request for zero tokens computes nothing. Prompt and
+/// answer together never exceed `limits.max_seq_len`.
 ///
 /// The last token of an answer is not passed to `next_token`, because its successor is not needed.
 ///

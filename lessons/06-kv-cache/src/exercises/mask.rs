@@ -1,10 +1,10 @@
 //! Exercise 06.5: the mask as a matrix, as frameworks write it. [`crate::experiments::masked`] uses it.
 
-/// Writes what each row of a chunk may see: 0 for a visible position, minus infinity for all others. Softmax of scores plus mask gives the
-/// hidden positions the weight 0.
+/// Writes what each row of a chunk may see: 0 for a visible position, minus infinity for all others. Softmax of scores
+/// plus mask gives the hidden positions the weight 0.
 ///
-/// The chunk has `num_rows` rows and comes after `num_cached` positions. The matrix is as wide as the cache is long, so it also hides the
-/// positions that are not written yet. Shape: `mask` `[num_rows, capacity]`, overwritten.
+/// The chunk has `num_rows` rows and comes after `num_cached` positions. The matrix is as wide as the cache is long, so
+/// it also hides the positions that are not written yet. Shape: `mask` `[num_rows, capacity]`, overwritten.
 ///
 /// # Panics
 /// If `mask` has another length, the chunk does not fit, or `capacity` is 0.

@@ -1,9 +1,11 @@
 //! Exercise 06.1: how much memory a cache takes.
 
-/// Bytes of a KV cache: 2 · num_layers · num_kv_heads · head_dim · seq_len · batch_size · bytes_per_value. The 2 counts keys and values.
+/// Bytes of a KV cache: 2 · num_layers · num_kv_heads · head_dim · seq_len · batch_size · bytes_per_value. The 2 counts
+/// keys and values.
 ///
-/// Query heads do not count, because queries are not kept. `seq_len` is the number of positions, those of the prompt included;
-/// `batch_size` is the number of sequences that are kept at the same time. Source: Kwon et al. 2023, arXiv:2309.06180, section 3.
+/// Query heads do not count, because queries are not kept. `seq_len` is the number of positions, those of the prompt
+/// included; `batch_size` is the number of sequences that are kept at the same time. Source: Kwon et al. 2023,
+/// arXiv:2309.06180, section 3.
 pub fn kv_bytes(
     num_layers: usize,
     num_kv_heads: usize,

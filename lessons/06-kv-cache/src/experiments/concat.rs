@@ -1,11 +1,11 @@
 //! An experiment: a cache that grows while the text does.
 //!
-//! A first cache often starts empty and concatenates each new position. For each layer, at each token, twice, that allocates memory of the
-//! new size, copies everything that was there, adds one position and frees the old memory. The work of a step grows with the length
-//! again, this time in bytes.
+//! A first cache often starts empty and concatenates each new position. For each layer, at each token, twice, that
+//! allocates memory of the new size, copies everything that was there, adds one position and frees the old memory. The
+//! work of a step grows with the length again, this time in bytes.
 //!
-//! A growing `Vec` is in between: it doubles its room when it is full, so it copies rarely. It still allocates in the middle of a text, and
-//! may hold twice the memory that is needed.
+//! A growing `Vec` is in between: it doubles its room when it is full, so it copies rarely. It still allocates in the
+//! middle of a text, and may hold twice the memory that is needed.
 
 use crate::error::CacheError;
 use crate::forward::{check_chunk, reserve, run_layers};
@@ -56,8 +56,8 @@ impl GrowingCache {
     }
 
     // ANCHOR: concat
-    /// Appends keys and values of new rows to one layer. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`. Cost: for
-    /// [`Growth::Exact`] all old positions are copied.
+    /// Appends keys and values of new rows to one layer. Shape: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
+    /// Cost: for [`Growth::Exact`] all old positions are copied.
     ///
     /// # Panics
     /// If `qkv` does not hold whole rows.

@@ -1,8 +1,9 @@
 //! An experiment: attention over the whole preallocated length, with a mask.
 //!
-//! A framework that compiles a pass for fixed shapes can not let attention grow with the text. It scores each row against every position that
-//! the cache has room for, and adds a matrix of zeros and minus infinities ([`crate::mask`]) that hides what the row may not see. The
-//! bits are those of [`crate::forward`], where attention stops at a length. The work is that of a full cache from the first token on.
+//! A framework that compiles a pass for fixed shapes can not let attention grow with the text. It scores each row
+//! against every position that the cache has room for, and adds a matrix of zeros and minus infinities
+//! ([`crate::mask`]) that hides what the row may not see. The bits are those of [`crate::forward`], where attention
+//! stops at a length. The work is that of a full cache from the first token on.
 
 use crate::cache::ContiguousCache;
 use crate::error::CacheError;
@@ -15,8 +16,8 @@ use lab::ledger;
 use layout::pool::Pool;
 use training::{LlamaConfig, TokenId};
 
-/// As [`crate::forward::forward`], with a mask over the cache's capacity instead of a length. Shape: `[vocab_size]`. Allocates mask and
-/// scratch in each pass: the experiment counts work and is not meant to be fast.
+/// As [`crate::forward::forward`], with a mask over the cache's capacity instead of a length. Shape: `[vocab_size]`.
+/// Allocates mask and scratch in each pass: the experiment counts work and is not meant to be fast.
 ///
 /// # Errors
 /// As [`crate::forward::forward`].
@@ -44,8 +45,9 @@ pub fn forward<'s>(
     Ok(last_logits(config, weights, state, pool, rows))
 }
 
-/// Attention of each row over every place of the cache. Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `mask`
-/// `[rows, capacity]`, `attended` `[rows, num_heads head_dim]`. Cost: 2 · rows · capacity · num_heads · head_dim multiply-adds.
+/// Attention of each row over every place of the cache. Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`,
+/// `mask` `[rows, capacity]`, `attended` `[rows, num_heads head_dim]`. Cost: 2 · rows · capacity · num_heads · head_dim
+/// multiply-adds.
 fn attend_masked(
     pool: &Pool,
     config: &LlamaConfig,

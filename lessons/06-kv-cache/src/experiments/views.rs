@@ -1,8 +1,9 @@
 //! An experiment: how attention learns where the keys are.
 //!
-//! A framework slices the cache for each layer at each step: `k_cache[layer, :, :len]`. In an interpreter that builds and checks an object
-//! with shape and strides; passing the cache and an index avoids it. In Rust a view is two slices, a stride and a length, made in
-//! registers where it is used ([`ContiguousCache::view`]). This module builds the same view in the two ways that do cost something.
+//! A framework slices the cache for each layer at each step: `k_cache[layer, :, :len]`. In an interpreter that builds
+//! and checks an object with shape and strides; passing the cache and an index avoids it. In Rust a view is two slices,
+//! a stride and a length, made in registers where it is used ([`ContiguousCache::view`]). This module builds the same
+//! view in the two ways that do cost something.
 
 use crate::cache::{CacheOrder, ContiguousCache};
 use crate::error::CacheError;
@@ -88,8 +89,8 @@ pub fn forward<'s>(
     Ok(last_logits(config, weights, state, pool, rows))
 }
 
-/// Keys and values of each head as objects with shape and strides, `[context_len, head_dim]`: slices `layer[:context_len, head]`, two for
-/// each head. Cost: some twenty small allocations a head.
+/// Keys and values of each head as objects with shape and strides, `[context_len, head_dim]`: slices
+/// `layer[:context_len, head]`, two for each head. Cost: some twenty small allocations a head.
 fn heads_of(cache: &ContiguousCache, num_kv_heads: usize, context_len: usize) -> Vec<[Layout; 2]> {
     let (capacity, strides) = (cache.capacity(), cache.strides());
     let head_dim = strides.position.min(strides.head);

@@ -74,7 +74,8 @@ fn count(name: &'static str, mut work: impl FnMut()) -> Counted {
 pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Ask for memory once",
-        "A first cache often starts empty and concatenates each position. Appending alone, no model: one row at a time, all layers.",
+        "A first cache often starts empty and concatenates each position. Appending alone, no model: one row at a \
+         time, all layers.",
     );
     let config = scene.llama().clone();
     let width = config.q_size() + 2 * config.kv_size();
@@ -133,8 +134,9 @@ pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     }
     let result = story.race(race.baseline(PREALLOCATED[1]))?;
     story.say(
-        "In [heads, positions, head_dim] a row goes to one place for each key head, so appending takes a little longer. A later step shows the \
-         use of this order. Doubling is quick here and keeps up to twice the memory, which matters where memory is the limit.",
+        "In [heads, positions, head_dim] a row goes to one place for each key head, so appending takes a little \
+         longer. A later step shows the use of this order. Doubling is quick here and keeps up to twice the memory, \
+         which matters where memory is the limit.",
     );
     let moves = concatenated.copied > 10 * concatenated.kept && concatenated.allocations >= LONGEST as u64;
     let still = [by_position, by_head]
@@ -142,13 +144,14 @@ pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .all(|c| c.copied == 0 && c.allocations == 0);
     story.claim(Claim {
         id: "G4",
-        claimed: "A cache grown by concatenation reallocates and copies at every token; a preallocated one with a write index does not",
+        claimed: "A cache grown by concatenation reallocates and copies at every token; a preallocated one with a \
+                  write index does not",
         value: times,
         unit: "bytes copied for each byte kept",
         verdict: Verdict::of(moves && still, moves || still),
         note: &format!(
-            "{} allocations and {} copied for {LONGEST} positions of {}; preallocated {} and {}. Keeping a position takes {:.0} times as long. Doubling, \
-             as Rust's Vec does, copies {}.",
+            "{} allocations and {} copied for {LONGEST} positions of {}; preallocated {} and {}. Keeping a position \
+             takes {:.0} times as long. Doubling, as Rust's Vec does, copies {}.",
             number::grouped(concatenated.allocations),
             number::bytes(concatenated.copied),
             number::bytes(concatenated.kept / LONGEST as u64),

@@ -30,8 +30,8 @@ pub fn parts(story: &mut Story, scene: &Scene) {
     let token = kv_bytes(llama.num_layers, llama.num_kv_heads, llama.head_dim, 1, 1, 4);
     story.show_as("a token leaves behind", token, number::bytes(token));
     story.say(
-        "\nA chunk is any number of new rows: a prompt, a part of one, one token. Row i of a chunk sees the cached positions and the chunk \
-         up to itself. Here 4 positions are cached and the chunk has 3 rows:\n",
+        "\nA chunk is any number of new rows: a prompt, a part of one, one token. Row i of a chunk sees the cached \
+         positions and the chunk up to itself. Here 4 positions are cached and the chunk has 3 rows:\n",
     );
     for row in 0..3 {
         let RowPlace { position, context_len } = row_place(4, row);
@@ -91,7 +91,10 @@ pub fn ledger(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     );
     story.values("projections", &projections);
     story.say(match projections.windows(2).all(|w| w[0] == w[1]) {
-        true => "The projections of a token do not depend on what came before it. Attention still grows: no cache removes this part of the square.",
+        true => {
+            "The projections of a token do not depend on what came before it. Attention still grows: no cache \
+                 removes this part of the square."
+        }
         false => "The projections differ from step to step: this cache computes rows again.",
     });
     Ok(())
@@ -131,8 +134,8 @@ pub fn memory(story: &mut Story, scene: &Scene) {
         }),
     );
     story.say(
-        "In fp16, two bytes a number. In grouped models several query heads share a key head: fewer key heads, less memory. This book \
-         computes in f32, which takes twice as much.",
+        "In fp16, two bytes a number. In grouped models several query heads share a key head: fewer key heads, less \
+         memory. This book computes in f32, which takes twice as much.",
     );
     let cache = ContiguousCache::new(llama, 64);
     let layers = (0..llama.num_layers).flat_map(|layer| cache.layer(layer));
@@ -142,7 +145,8 @@ pub fn memory(story: &mut Story, scene: &Scene) {
     let (as_claimed, as_counted) = (llama_7b == 1 << 30, allocated == formula);
     story.claim(Claim {
         id: "G2",
-        claimed: "KV cache bytes = 2 x layers x kv_heads x head_dim x seq_len x batch x bytes per value; Llama-7B at 2048 tokens in fp16 is 1 GiB",
+        claimed: "KV cache bytes = 2 x layers x kv_heads x head_dim x seq_len x batch x bytes per value; Llama-7B at \
+                  2048 tokens in fp16 is 1 GiB",
         value: llama_7b as f64 / f64::from(1 << 30),
         unit: "GiB for Llama-7B",
         verdict: Verdict::of(as_claimed && as_counted, as_claimed || as_counted),

@@ -150,8 +150,8 @@ fn bounds(story: &mut Story, scene: &Scene, mean_rows: usize) {
         }),
     );
     story.say(format!(
-        "On this machine both limits meet at {:.1} multiply-adds for each byte of weights ({}). Above that point, less work is less time. \
-         Below it, the time is that of reading the weights, and each step reads them all.",
+        "On this machine both limits meet at {:.1} multiply-adds for each byte of weights ({}). Above that point, less \
+         work is less time. Below it, the time is that of reading the weights, and each step reads them all.",
         limits.balance(),
         number::bytes(weight_bytes),
     ));
@@ -169,13 +169,15 @@ fn claim(story: &mut Story, gains: &[(usize, f64)], result: &RaceResult) {
     let list: Vec<String> = gains.iter().map(|(new, times)| format!("{new}: {times:.1}")).collect();
     let claim = Claim {
         id: "G3",
-        claimed: "The KV cache is 2 to 3 times faster for 128 new tokens (4.2 s to 1.8 s), and the gain grows with length",
+        claimed: "The KV cache is 2 to 3 times faster for 128 new tokens (4.2 s to 1.8 s), and the gain grows with \
+                  length",
         value: faster,
         unit: &format!("times faster for {new} new tokens"),
         verdict: Verdict::of(as_large && grows, as_large || grows || faster >= 2.0),
         note: &format!(
-            "Times faster by new tokens: {}. {} The claimed figure comes from a GPU. There each step also pays for the start of its kernels, and \
-             useless rows are cheaper: a GPU has more arithmetic for each byte that it reads.",
+            "Times faster by new tokens: {}. {} The claimed figure comes from a GPU. There each step also pays for the \
+             start of its kernels, and useless rows are cheaper: a GPU has more arithmetic for each byte that it \
+             reads.",
             list.join(", "),
             match grows {
                 true => "The gain grows with length.",

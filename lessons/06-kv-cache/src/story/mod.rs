@@ -96,8 +96,8 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     room::run_out(&mut story, &mut scene)?;
     passes::fixed_length(&mut story, &scene)?;
     story.say(
-        "Each row is computed once now. A step is one row that waits for all the weights, and nearly all arithmetic units are idle \
-         meanwhile. Which other rows could use the weights at the same time? That is lesson 07.",
+        "Each row is computed once now. A step is one row that waits for all the weights, and nearly all arithmetic \
+         units are idle meanwhile. Which other rows could use the weights at the same time? That is lesson 07.",
     );
     story.finish()
 }

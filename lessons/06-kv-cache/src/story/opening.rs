@@ -140,7 +140,8 @@ fn stream_cached(story: &mut Story, scene: &mut Scene, naive: &Naive) -> anyhow:
     bars.end_line(story);
     anyhow::ensure!(
         timed.generation.tokens == scene.answer,
-        "the cached loop wrote other tokens than lesson 05's; `cargo test -p lesson06 --test suite parity` shows the first difference"
+        "the cached loop wrote other tokens than lesson 05's; `cargo test -p lesson06 --test suite parity` shows the \
+         first difference"
     );
     story.say_as(Tone::Dim, "The same tokens, the same scale.");
     let ms = |time: Duration| time.as_secs_f64() * 1e3;

@@ -15,7 +15,8 @@ use training::LlamaConfig;
 const CONTEXTS: [usize; 3] = [128, 512, 2048];
 const LONGEST: usize = CONTEXTS[CONTEXTS.len() - 1];
 
-/// The cache of SmolLM2-135M: with a long context it is larger than a processor's cache. The other sizes of the model do not matter here.
+/// The cache of SmolLM2-135M: with a long context it is larger than a processor's cache. The other sizes of the model
+/// do not matter here.
 fn large_shape() -> LlamaConfig {
     LlamaConfig {
         num_layers: 30,
@@ -31,7 +32,8 @@ fn large_shape() -> LlamaConfig {
 pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Turn the cache",
-        "Attention reads one head at all positions. Lesson 02 asked whether the step from one position to the next is one head wide or all heads wide. The cache can have either order.",
+        "Attention reads one head at all positions. Lesson 02 asked whether the step from one position to the next is \
+         one head wide or all heads wide. The cache can have either order.",
     );
     let config = large_shape();
     let counted = CacheOrder::ALL.map(|order| lines_and_runs(order, LONGEST, config.num_kv_heads, config.head_dim, 1));
@@ -44,8 +46,9 @@ pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.values("lines", lines);
     story.values("runs", runs);
     story.say(format!(
-        "{LONGEST} positions of {} numbers: both orders fetch whole lines, and every number of a line is used. The orders differ in how often the next \
-         line is not the neighbouring one. Now attention alone over the cache of a 135M model, {} layers, without its weights:",
+        "{LONGEST} positions of {} numbers: both orders fetch whole lines, and every number of a line is used. The \
+         orders differ in how often the next line is not the neighbouring one. Now attention alone over the cache of a \
+         135M model, {} layers, without its weights:",
         config.head_dim, config.num_layers
     ));
     let result = race_orders(story, &scene.pool, &config)?;
@@ -60,13 +63,14 @@ pub fn orders(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let pays = faster - 1.0 > result.noise(&names).max(0.05);
     story.claim(Claim {
         id: "G6",
-        claimed: "Layout [batch, seq, heads, dim] against [batch, heads, seq, dim]: the second reads each head's keys in sequence",
+        claimed: "Layout [batch, seq, heads, dim] against [batch, heads, seq, dim]: the second reads each head's keys \
+                  in sequence",
         value: faster,
         unit: "times as fast, attention over 2048 positions",
         verdict: Verdict::of(in_sequence && pays, in_sequence),
         note: &format!(
-            "Counted: {} runs against {}, the same lines. Times as fast, by context: {}. A new row is copied to more places, once a token. The default \
-             order of the cache is {}.",
+            "Counted: {} runs against {}, the same lines. Times as fast, by context: {}. A new row is copied to more \
+             places, once a token. The default order of the cache is {}.",
             runs[0],
             runs[1],
             gains.join(", "),

@@ -1,4 +1,5 @@
-//! Races of single passes: the first token and the next (TTFT and TPOT), three ways to show keys (G5), and a mask over the whole length.
+//! Races of single passes: the first token and the next (TTFT and TPOT), three ways to show keys (G5), and a mask over
+//! the whole length.
 
 use super::{CACHED, FITS, MOST_WORK, NAIVE, Scene, equal};
 use anyhow::Context;
@@ -53,7 +54,8 @@ impl Passes<'_> {
         (logits.expect(FITS).to_vec(), elapsed)
     }
 
-    /// A pass from position `kept` to `tokens`: its logits and its time. Positions before `kept` are computed first, outside the time.
+    /// A pass from position `kept` to `tokens`: its logits and its time. Positions before `kept` are computed first,
+    /// outside the time.
     fn after(&self, kept: usize, tokens: usize, pass: Pass) -> (Vec<f32>, Duration) {
         let (model, pool) = (&self.scene.model, &self.scene.pool);
         let (state, cache) = (&mut self.state.borrow_mut(), &mut self.cache.borrow_mut());
@@ -141,7 +143,8 @@ const SHOWINGS: [(&str, Pass); 3] = [
 pub fn views(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Show attention where the keys are",
-        "A framework slices the cache for each layer and step, which makes objects. Here a view is two slices, a stride and a length.",
+        "A framework slices the cache for each layer and step, which makes objects. Here a view is two slices, a \
+         stride and a length.",
     );
     let context = 256.min(scene.llama().max_seq_len - 1);
     let passes = Passes::new(scene, context + 1, context + 1);
@@ -170,21 +173,23 @@ pub fn views(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let is_noise = of_objects < noise;
     let found = match is_noise {
         true => format!(
-            "An object for each head, layer and step changes the time of a token by {of_objects:.1} %, less than the spread of the rounds ({noise:.1} %)"
+            "An object for each head, layer and step changes the time of a token by {of_objects:.1} %, less than the \
+             spread of the rounds ({noise:.1} %)"
         ),
         false => format!("With an object for each head, layer and step a token takes {of_objects:.1} % longer"),
     };
     let is_effect = !is_noise && of_objects >= 3.0;
     let claim = Claim {
         id: "G5",
-        claimed: "Handing attention the cache and an index instead of building a view per layer and step is 10 to 20 % faster in an interpreter; find out what is left of that in Rust",
+        claimed: "Handing attention the cache and an index instead of building a view per layer and step is 10 to 20 % \
+                  faster in an interpreter; find out what is left of that in Rust",
         value: of_objects,
         unit: "% longer with view objects",
         // Up to 30 % is the claimed effect on another machine; more is another effect.
         verdict: Verdict::of(is_effect && (10.0..=30.0).contains(&of_objects), is_effect),
         note: &format!(
-            "{found}; with a dense copy it takes {of_copies:.1} % longer. A Rust view borrows two slices and allocates nothing, without an interpreter. The \
-             claim measures the interpreter, and the copies that slices lead to."
+            "{found}; with a dense copy it takes {of_copies:.1} % longer. A Rust view borrows two slices and allocates \
+             nothing, without an interpreter. The claim measures the interpreter, and the copies that slices lead to."
         ),
     };
     story.claim_if_quiet(claim, [result.disturbance(index, objects)]);
@@ -205,8 +210,9 @@ pub fn fixed_length(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     }
     story.say("");
     story.say(format!(
-        "A fixed length has another cost: frameworks that compile a pass for one shape attend to all {capacity} places and mask the unused ones. Here a \
-         row's context is a length, and the loop stops at it. After {CONTEXT} tokens:"
+        "A fixed length has another cost: frameworks that compile a pass for one shape attend to all {capacity} places \
+         and mask the unused ones. Here a row's context is a length, and the loop stops at it. After {CONTEXT} \
+         tokens:"
     ));
     let passes = Passes::new(scene, CONTEXT + 1, capacity);
     let step = |pass| passes.after(CONTEXT, CONTEXT + 1, pass).0;

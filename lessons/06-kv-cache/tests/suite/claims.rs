@@ -86,7 +86,8 @@ fn each_row_is_computed_once() {
     assert!(naive.multiply_adds > 30 * cached.multiply_adds);
 }
 
-/// The projections of a decoded token are constant, whatever came before; attention grows by the same amount with each position.
+/// The projections of a decoded token are constant, whatever came before; attention grows by the same amount with each
+/// position.
 #[test]
 fn projections_of_a_decoded_token_do_not_grow() {
     let model = small();
@@ -104,7 +105,8 @@ fn projections_of_a_decoded_token_do_not_grow() {
     }
 }
 
-/// The formula of a chunk's work equals the ledger's count, for every fixture, prefix and chunk. Without a prefix it is lesson 05's.
+/// The formula of a chunk's work equals the ledger's count, for every fixture, prefix and chunk. Without a prefix it is
+/// lesson 05's.
 #[test]
 fn counted_multiply_adds_equal_the_formula() {
     for model in all_fixtures() {
@@ -133,7 +135,8 @@ fn counted_multiply_adds_equal_the_formula() {
     );
 }
 
-/// G4: a cache that grows by concatenation copies all positions at each token; a preallocated one copies nothing; doubling is in between.
+/// G4: a cache that grows by concatenation copies all positions at each token; a preallocated one copies nothing;
+/// doubling is in between.
 #[test]
 fn only_growing_caches_copy_what_they_hold() {
     const PROMPT: usize = 10;
@@ -177,7 +180,8 @@ fn a_view_copies_nothing() {
     }
 }
 
-/// G6, the part that can be counted: both orders read the same lines of one head; [heads, positions, head_dim] reads them in one run.
+/// G6, the part that can be counted: both orders read the same lines of one head; [heads, positions, head_dim] reads
+/// them in one run.
 #[test]
 fn the_second_order_reads_a_head_in_sequence() {
     for (positions, heads, head_dim) in [(64usize, 4, 32), (512, 4, 32), (512, 3, 64), (100, 8, 16)] {

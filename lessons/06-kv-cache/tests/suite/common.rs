@@ -48,8 +48,8 @@ fn rows(model: &Model, logits: &[f32]) -> Vec<Vec<f32>> {
     rows.map(<[f32]>::to_vec).collect()
 }
 
-/// Logits of all rows of a text in one pass of lesson 05. Row `i` depends on no later token, so it is what a pass over the first `i + 1`
-/// tokens gives (a test of lesson 05 compares them).
+/// Logits of all rows of a text in one pass of lesson 05. Row `i` depends on no later token, so it is what a pass over
+/// the first `i + 1` tokens gives (a test of lesson 05 compares them).
 pub fn lesson05(model: &Model, tokens: &[TokenId]) -> Vec<Vec<f32>> {
     let mut logits = vec![0.0; tokens.len() * model.config.llama.vocab_size];
     let (config, weights, pool) = (&model.config, &model.weights, &Pool::new(2));

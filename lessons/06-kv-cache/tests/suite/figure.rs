@@ -3,7 +3,8 @@
 #[path = "../../examples/trace_kv_cache.rs"]
 mod trace_kv_cache;
 
-const COMMAND: &str = "cargo run -q -p lesson06 --example trace_kv_cache > target/kv-cache.json && mv target/kv-cache.json book/figures/kv-cache.json";
+const COMMAND: &str = "cargo run -q -p lesson06 --example trace_kv_cache > target/kv-cache.json && mv \
+                       target/kv-cache.json book/figures/kv-cache.json";
 
 #[test]
 fn the_recorded_trace_is_what_the_passes_count() {
@@ -16,6 +17,7 @@ fn the_recorded_trace_is_what_the_passes_count() {
     );
     assert!(
         recorded == fresh,
-        "the same weights write or count something else than the trace; if that is intended, record it again:\n  {COMMAND}"
+        "the same weights write or count something else than the trace; if that is intended, record it again:\n  \
+         {COMMAND}"
     );
 }

@@ -1,5 +1,5 @@
-//! Comparison with `transformers` in f32. `shared/fixtures/scripts/goldens.py` made the values. Every prompt goes through the cache, in one
-//! chunk and in chunks of five.
+//! Comparison with `transformers` in f32. `shared/fixtures/scripts/goldens.py` made the values. Every prompt goes
+//! through the cache, in one chunk and in chunks of five.
 
 use crate::common::{answer, fixture, in_chunks, stories};
 use fixtures::{Golden, Rows};
@@ -55,8 +55,8 @@ fn cached_logits_and_greedy_tokens_of_stories_equal_transformers() {
     check(&stories(), &golden.unwrap_or_else(|error| panic!("{error}")));
 }
 
-/// The comparison itself is sensitive: with the keys and values of another token at any one position, the logits of the last row leave the
-/// bound.
+/// The comparison itself is sensitive: with the keys and values of another token at any one position, the logits of the
+/// last row leave the bound.
 #[test]
 fn a_wrong_position_in_the_cache_is_noticed() {
     let (model, pool) = (fixture("some-kv-tied-bf16"), Pool::new(1));

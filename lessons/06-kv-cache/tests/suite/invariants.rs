@@ -68,7 +68,8 @@ fn check_content(config: &LlamaConfig, cache: &ContiguousCache, versions: &[usiz
 }
 
 proptest! {
-    /// After any changes in any order, a view shows what was written last at each position, and nothing that was given up.
+    /// After any changes in any order, a view shows what was written last at each position, and nothing that was given
+    /// up.
     #[test]
     fn a_view_shows_what_was_kept(
         steps in prop::collection::vec(any_step(), 1..30),
@@ -116,7 +117,8 @@ proptest! {
         }
     }
 
-    /// Limits hold for every answer of the model, the reason to end is the true one, and the model sees each token at most once.
+    /// Limits hold for every answer of the model, the reason to end is the true one, and the model sees each token at
+    /// most once.
     #[test]
     fn the_loop_keeps_its_limits(
         prompt_len in 1usize..20,
@@ -210,8 +212,8 @@ fn a_cache_takes_as_many_positions_as_it_has_places() {
     assert_eq!((len, new, capacity), (7, 1, 7));
 }
 
-/// A text that outgrows its cache ends with a reason, one token after the last place was written. The tokens before are those of a larger
-/// cache.
+/// A text that outgrows its cache ends with a reason, one token after the last place was written. The tokens before are
+/// those of a larger cache.
 #[test]
 fn a_full_cache_ends_an_answer_with_a_reason() {
     let model = small();

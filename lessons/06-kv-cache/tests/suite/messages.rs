@@ -1,9 +1,8 @@
-//! The texts of errors, and the tables that hold no measured number. Snapshots make each change of them deliberate.
+//! The texts of errors. A snapshot makes each change of them deliberate. (The table of known models stands in the
+//! snapshot of the story.)
 
 use crate::common::{answer, pass, small, tokens};
-use kv_cache::shapes::{KvShape, known_models};
 use kv_cache::{CacheError, ContiguousCache};
-use lab::table::Table;
 use layout::pool::Pool;
 use std::fmt::Write;
 use training::TokenId;
@@ -36,24 +35,7 @@ fn errors_say_what_was_expected_and_what_to_do() {
     insta::assert_snapshot!(errors);
 }
 
-/// What known models keep for each token and for whole texts, in fp16.
 #[test]
-fn memory_of_known_models() {
-    let header = "model|layers|q heads|kv heads|bytes a token|2048 tokens|grouping saves";
-    let mut table = Table::new(&header.split('|').collect::<Vec<_>>());
-    let stories = KvShape::of("stories", &training::LlamaConfig::stories());
-    for model in known_models().into_iter().chain([stories]) {
-        // Compared with one key head for each query head.
-        let saved = model.num_heads as f64 / model.num_kv_heads as f64;
-        table.row([
-            model.name.clone(),
-            model.num_layers.to_string(),
-            model.num_heads.to_string(),
-            model.num_kv_heads.to_string(),
-            model.kv_bytes(1, 2).to_string(),
-            lab::number::bytes(model.kv_bytes(2048, 2)),
-            format!("{} times", lab::number::short(saved)),
-        ]);
-    }
-    insta::assert_snapshot!(table.to_string());
+fn every_prediction_is_complete() {
+    lab::story::check_predictions(include_str!("../../course.toml"));
 }

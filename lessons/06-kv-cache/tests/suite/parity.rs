@@ -1,5 +1,5 @@
-//! Equal to lesson 05, bit for bit: logits and tokens, for every prompt length, every way to cut a text into chunks, both orders in
-//! memory and any number of threads.
+//! Equal to lesson 05, bit for bit: logits and tokens, for every prompt length, every way to cut a text into chunks,
+//! both orders in memory and any number of threads.
 
 use crate::common::{all_fixtures, answer, fixture, in_chunks, lesson05, pass, small, state, stories, tokens};
 use generation::Model;
@@ -28,7 +28,8 @@ fn same(model: &Model, pool: &Pool, order: CacheOrder, text: &[TokenId], lengths
     }
 }
 
-/// A prompt of each length in one chunk, in both orders, on every fixture: the last row's logits are those of lesson 05.
+/// A prompt of each length in one chunk, in both orders, on every fixture: the last row's logits are those of lesson
+/// 05.
 #[test]
 fn a_prompt_of_every_length_gives_the_logits_of_lesson_05() {
     let pool = Pool::new(2);
@@ -77,8 +78,9 @@ fn every_way_to_cut_a_short_text_gives_the_logits_of_one_pass() {
     }
 }
 
-/// The fault of candle#3743: a prompt in one chunk is right, token by token is right, and only a second chunk of several rows is wrong,
-/// because the causal mask forgets the cached positions. Key `j` is visible iff `j <= offset + i`.
+/// The fault of candle#3743: a prompt in one chunk is right, token by token is right, and only a second chunk of
+/// several rows is wrong, because the causal mask forgets the cached positions. Key `j` is visible iff
+/// `j <= offset + i`.
 #[test]
 fn a_second_chunk_attends_to_the_cached_prefix() {
     let (model, pool) = (small(), Pool::new(2));
@@ -107,8 +109,11 @@ fn the_number_of_threads_changes_no_bit() {
     }
 }
 
-/// A model, a text, and lesson 05's logits of each of its rows, made once for all tests.
-static CASES: LazyLock<Vec<(Model, Vec<TokenId>, Vec<Vec<f32>>)>> = LazyLock::new(|| {
+/// A model, a text, and lesson 05's logits of each of its rows.
+type Case = (Model, Vec<TokenId>, Vec<Vec<f32>>);
+
+/// Made once for all tests.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let prepared = |model: Model| {
         let text = tokens(&model, LONGEST);
         let expected = lesson05(&model, &text);
@@ -126,7 +131,8 @@ fn any_order() -> impl Strategy<Value = CacheOrder> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Any fixture, any text of 1 to 64 tokens, any way to cut it, any order, 1 to 4 threads: every row has the bits of lesson 05.
+    /// Any fixture, any text of 1 to 64 tokens, any way to cut it, any order, 1 to 4 threads: every row has the bits of
+    /// lesson 05.
     #[test]
     fn any_split_gives_the_logits_of_lesson_05(
         case in 0..fixtures::MODELS.len(),

@@ -1,5 +1,5 @@
-//! The parts of the story that are the same on every machine: its steps, its questions with their options, and its counted tables. Times,
-//! verdicts and the model's text are left out. And the command `generate`.
+//! The parts of the story that are the same on every machine: its steps, its questions with their options, and its
+//! counted tables. Times, verdicts and the model's text are left out. And the command `generate`.
 
 use serde_json::Value;
 use std::process::Command;

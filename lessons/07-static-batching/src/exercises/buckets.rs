@@ -3,12 +3,13 @@
 use crate::parts::Bucket;
 use crate::percentile::percentile;
 
-/// Sorts prompts into buckets that are as wide as a percentile of their lengths, so that a short prompt is not padded to the length of a
-/// long one.
+/// Sorts prompts into buckets that are as wide as a percentile of their lengths, so that a short prompt is not padded
+/// to the length of a long one.
 ///
-/// The borders are the lengths at `percents` (nearest rank, see [`percentile`]), and the longest prompt, so that each prompt has a place. A
-/// prompt goes into the narrowest bucket that holds it: a length that is equal to a border belongs to that border's bucket. Buckets come
-/// narrowest first, prompts keep their order; equal borders are one bucket, and no bucket is empty. Without prompts there are no buckets.
+/// The borders are the lengths at `percents` (nearest rank, see [`percentile`]), and the longest prompt, so that each
+/// prompt has a place. A prompt goes into the narrowest bucket that holds it: a length that is equal to a border
+/// belongs to that border's bucket. Buckets come narrowest first, prompts keep their order; equal borders are one
+/// bucket, and no bucket is empty. Without prompts there are no buckets.
 ///
 /// Cost: a sorted copy of the lengths for each percentile.
 ///

@@ -1,8 +1,8 @@
-//! Exercises 07.1, 07.2 and 07.5: prompts of different length as rows of one width: where the tokens stand, their positions, and which cells
-//! see which. [`crate::batch::PaddedBatch`] holds the results.
+//! Exercises 07.1, 07.2 and 07.5: prompts of different length as rows of one width: where the tokens stand, their
+//! positions, and which cells see which. [`crate::batch::PaddedBatch`] holds the results.
 //!
-//! A batch is a matrix of cells `[batch_size, width]`, row-major: cell `row · width + column`. The cells of a row that the prompt does not
-//! fill are padding.
+//! A batch is a matrix of cells `[batch_size, width]`, row-major: cell `row · width + column`. The cells of a row that
+//! the prompt does not fill are padding.
 //!
 //! ```text
 //! width 5            side Left                   side Right
@@ -14,10 +14,12 @@ use crate::parts::{Padding, Span};
 use std::ops::Range;
 use training::TokenId;
 
-/// Writes each prompt into its row of the batch, the filler into all other cells, and the place of the prompt into `spans`.
+/// Writes each prompt into its row of the batch, the filler into all other cells, and the place of the prompt into
+/// `spans`.
 ///
-/// `Padding::Left` puts the padding in front, so that all prompts end in the last column; `Padding::Right` puts it behind. `tokens` may
-/// hold an earlier batch, which is overwritten. Shapes: `tokens` `[batch_size, width]`, `spans` `[batch_size]`.
+/// `Padding::Left` puts the padding in front, so that all prompts end in the last column; `Padding::Right` puts it
+/// behind. `tokens` may hold an earlier batch, which is overwritten. Shapes: `tokens` `[batch_size, width]`, `spans`
+/// `[batch_size]`.
 ///
 /// # Panics
 /// If a shape does not fit, or a prompt is longer than `width`.
@@ -48,9 +50,9 @@ pub fn pad(
 
 /// The position of each cell in its own sequence; `None` for padding.
 ///
-/// A position counts the tokens before it, not the cells before it: the first token of a prompt is at position 0 in every column. Earlier
-/// passes computed `cached[row]` tokens of the row's sequence. Shapes: `spans`, `cached` `[batch_size]`, `out`
-/// `[batch_size, width]`, overwritten.
+/// A position counts the tokens before it, not the cells before it: the first token of a prompt is at position 0 in
+/// every column. Earlier passes computed `cached[row]` tokens of the row's sequence. Shapes: `spans`, `cached`
+/// `[batch_size]`, `out` `[batch_size, width]`, overwritten.
 ///
 /// # Panics
 /// If a shape does not fit.
@@ -69,13 +71,16 @@ pub fn positions(spans: &[Span], width: usize, cached: &[usize], out: &mut [Opti
     // ANCHOR_END: ex_07_2
 }
 
-/// The mask, as ranges: the cells whose keys and values are stored, and the number of positions that each cell attends to.
+/// The mask, as ranges: the cells whose keys and values are stored, and the number of positions that each cell attends
+/// to.
 ///
-/// `stored[row]` is the range of cells whose keys and values go into the row's cache, behind the `cached[row]` positions that it holds. A
-/// cell attends to the first `context_len[cell]` positions of its row's cache: to those before it and to itself. Padding is not stored and
-/// attends to nothing: `context_len` 0. It is skipped, never multiplied by zero.
+/// `stored[row]` is the range of cells whose keys and values go into the row's cache, behind the `cached[row]`
+/// positions that it holds. A cell attends to the first `context_len[cell]` positions of its row's cache: to those
+/// before it and to itself. Padding is not stored and attends to nothing: `context_len` 0. It is skipped, never
+/// multiplied by zero.
 ///
-/// Shapes: `spans`, `cached`, `stored` `[batch_size]`, `context_len` `[batch_size, width]`; both results are overwritten.
+/// Shapes: `spans`, `cached`, `stored` `[batch_size]`, `context_len` `[batch_size, width]`; both results are
+/// overwritten.
 ///
 /// # Panics
 /// If a shape does not fit.

@@ -3,11 +3,12 @@
 use crate::parts::{Decision, Window};
 use std::time::Duration;
 
-/// The decision of an idle machine at `now`. `waiting` holds the arrival times of the requests that wait for a batch, oldest first.
+/// The decision of an idle machine at `now`. `waiting` holds the arrival times of the requests that wait for a batch,
+/// oldest first.
 ///
-/// A batch starts as soon as it is full, and at the latest when its **oldest** request has waited `window.max_wait()`: then with all waiting
-/// requests, up to `window.max_batch()`. Before that moment the machine waits for it. If a request arrives earlier, the caller asks again:
-/// later arrivals are not known here.
+/// A batch starts as soon as it is full, and at the latest when its **oldest** request has waited `window.max_wait()`:
+/// then with all waiting requests, up to `window.max_batch()`. Before that moment the machine waits for it. If a
+/// request arrives earlier, the caller asks again: later arrivals are not known here.
 pub fn decide(now: Duration, waiting: &[Duration], window: &Window) -> Decision {
     // ANCHOR: ex_07_4
     let Some(oldest) = waiting.first() else {

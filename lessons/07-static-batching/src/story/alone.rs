@@ -18,7 +18,8 @@ const SHOWN: usize = 5;
 pub fn rectangle(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Make a rectangle",
-        "A product takes rows of one matrix. Prompts are of different length, so some cells hold no token: ░ is padding.",
+        "A product takes rows of one matrix. Prompts are of different length, so some cells hold no token: ░ is \
+         padding.",
     );
     let mut prompts = slices(&scene.prompts);
     prompts.sort_by_key(|prompt| prompt.len());
@@ -56,8 +57,8 @@ pub fn rectangle(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         story.table(&table);
     }
     story.say(
-        "The number behind a token is its position in its own sequence. Padding has no position: its keys are not stored, and it attends to \
-         nothing. Its cells go through every matrix product all the same.",
+        "The number behind a token is its position in its own sequence. Padding has no position: its keys are not \
+         stored, and it attends to nothing. Its cells go through every matrix product all the same.",
     );
     Ok(())
 }
@@ -65,8 +66,9 @@ pub fn rectangle(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 /// The eight stories together and each alone: the same tokens, another time.
 pub fn alone(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
-        "Take the company away",
-        "The same eight stories once more: one after the other by lesson 06's loop, and together. If one token differs, the race stops.",
+        "Compare with single runs",
+        "The same eight stories once more: one after the other by lesson 06's loop, and together. If one token \
+         differs, the race stops.",
     );
     let (model, pool, new_tokens) = (&scene.model, &scene.pool, scene.new_tokens);
     let slices = &slices(&scene.prompts);
@@ -106,7 +108,8 @@ pub fn alone(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .entry("together, padding right and wider", None, together(right));
     let result = story.race(race.check(equal))?;
     story.say(format!(
-        "Every token is the same, whatever the other rows are and wherever the padding stands. Together the eight take {:.1} times less time.",
+        "Every token is the same, whatever the other rows are and wherever the padding stands. Together the eight take \
+         {:.1} times less time.",
         result.ratio("together, padding left", "one after the other")
     ));
     Ok(())

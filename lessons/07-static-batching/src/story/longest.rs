@@ -21,7 +21,7 @@ const BAR: usize = 32;
 /// One batch with the model: seven short requests and a long one.
 pub fn one_batch(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     story.step(
-        "Put a long one among them",
+        "Add a long request",
         "Seven requests of about eight tokens and one of 64, one batch, the real model.",
     );
     let prompts = made_up_prompts(&scene.model, [PROMPT; ASKED.len()]);
@@ -125,7 +125,7 @@ impl Planned {
 /// Many batches, counted in steps.
 pub fn many(story: &mut Story, seed: u64) -> anyhow::Result<()> {
     story.step(
-        "Count who waits for whom",
+        "Count the waiting",
         "8192 requests in batches of eight, in steps: the plan needs only lengths, no model and no clock.",
     );
     let planned = kinds().map(|(name, lengths)| (name, Planned::of(&lengths, seed, BATCH)));
@@ -147,7 +147,8 @@ pub fn many(story: &mut Story, seed: u64) -> anyhow::Result<()> {
     );
     let factors = planned.each_ref().map(|(_, planned)| planned.longest_over_mean());
     story.values("longest_over_mean", factors);
-    let unit = "A short answer has at most 32 tokens. Its stay is the number of steps of its batch, in times of its own steps.";
+    let unit = "A short answer has at most 32 tokens. Its stay is the number of steps of its batch, in times of its \
+                own steps.";
     story.say_as(Tone::Dim, unit);
     let (name, mix) = &planned[1];
     let stays = mix.stays();
@@ -160,8 +161,8 @@ pub fn many(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         unit: "times its own steps, for a short answer in the median",
         verdict: Verdict::of(median >= 2.0, waiting > 0.1),
         note: &format!(
-            "Counted, batches of {BATCH}, {name}: {:.0} % of the short answers share a batch with a long one, and stay until it is done. With equal answers \
-             no request waits.",
+            "Counted, batches of {BATCH}, {name}: {:.0} % of the short answers share a batch with a long one, and stay \
+             until it is done. With equal answers no request waits.",
             100.0 * waiting
         ),
     });

@@ -72,13 +72,14 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     longest::one_batch(&mut story, &mut scene)?;
     longest::many(&mut story, args.seed)?;
     story.say(
-        "Eight rows take little more time than one. But the batch holds all its requests until the longest is done, and no waiting request may \
-         take an empty row. When may requests join and leave? That is lesson 08.",
+        "Eight rows take little more time than one. But the batch holds all its requests until the longest is done, \
+         and no waiting request may take an empty row. When may requests join and leave? That is lesson 08.",
     );
     story.finish()
 }
 
-/// The eight beginnings, the reader's own in the first place if there is one; made-up tokens for a model without a tokenizer.
+/// The eight beginnings, the reader's own in the first place if there is one; made-up tokens for a model without a
+/// tokenizer.
 fn beginnings(model: &Model, own: Option<&str>) -> anyhow::Result<Vec<Vec<TokenId>>> {
     let mut texts = BEGINNINGS;
     texts[0] = own.unwrap_or(texts[0]);

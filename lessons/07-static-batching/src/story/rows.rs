@@ -19,7 +19,8 @@ const LARGE: &str = "random:135m";
 pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Add rows to a step",
-        "Each row is the next token of another sequence. A step reads every weight once, and multiplies it with each row.",
+        "Each row is the next token of another sequence. A step reads every weight once, and multiplies it with each \
+         row.",
     );
     let other = match scene.model.name.as_str() {
         LARGE => None,
@@ -70,8 +71,8 @@ pub fn steps(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         story.say_as(
             Tone::Dim,
             format!(
-                "{}: {} of weights, which a large cache may hold. By the limits of this machine, arithmetic takes longer than reading from {} rows \
-                 on here, and from {} rows on with {}.",
+                "{}: {} of weights, which a large cache may hold. By the limits of this machine, arithmetic takes \
+                 longer than reading from {} rows on here, and from {} rows on with {}.",
                 small.name,
                 number::bytes(small.work[0].weight_bytes),
                 small.turn(),
@@ -96,8 +97,8 @@ fn count(story: &mut Story, model: &Model, pool: &Pool) {
     };
     let (one, eight) = (counted(1), counted(8));
     story.say(format!(
-        "Counted in two steps of {}: from one row to eight the multiply-adds grow {:.2} times. The bytes that the products read grow {:.2} times, \
-         because of the rows themselves.",
+        "Counted in two steps of {}: from one row to eight the multiply-adds grow {:.2} times. The bytes that the \
+         products read grow {:.2} times, because of the rows themselves.",
         model.name,
         eight.multiply_adds as f64 / one.multiply_adds as f64,
         eight.bytes_read as f64 / one.bytes_read as f64,
@@ -132,13 +133,14 @@ fn claim(story: &mut Story, all: &[Steps]) {
     });
     let claim = Claim {
         id: "B1",
-        claimed: "Batching raises throughput because decode is bound by reading the weights: batch 8 costs little more than batch 1",
+        claimed: "Batching raises throughput because decode is bound by reading the weights: batch 8 costs little more \
+                  than batch 1",
         value: eight,
         unit: "times one row, for a step over eight",
         verdict: Verdict::of(eight <= 1.6 && large.waits_for(0) == "memory", eight <= 4.0),
         note: &format!(
-            "{}: a step over eight rows takes {eight:.2} times as long as lesson 06's step over one, so it gives {:.1} times the tokens a second; {most} \
-             rows take {:.1} times as long.{}",
+            "{}: a step over eight rows takes {eight:.2} times as long as lesson 06's step over one, so it gives {:.1} \
+             times the tokens a second; {most} rows take {:.1} times as long.{}",
             large.name,
             8.0 / eight,
             large.times(most),
@@ -188,8 +190,9 @@ fn charts(story: &mut Story, all: &[Steps]) -> anyhow::Result<()> {
     story.chart(&times)?;
     story.chart(&rates)?;
     story.say(
-        "A larger batch is not always better. From the row on where the limit turns from memory to arithmetic, each further row costs its full \
-         arithmetic: the rate stays the same, and every sequence in the batch gets its next token later.",
+        "A larger batch is not always better. From the row on where the limit turns from memory to arithmetic, each \
+         further row costs its full arithmetic: the rate stays the same, and every sequence in the batch gets its next \
+         token later.",
     );
     Ok(())
 }

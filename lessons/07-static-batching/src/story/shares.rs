@@ -80,8 +80,9 @@ pub fn shares(story: &mut Story, seed: u64) -> anyhow::Result<()> {
         unit: "% of the wasted cells recovered by buckets",
         verdict: Verdict::of(of_own.min(of_buckets) > 50.0, of_own.max(of_buckets) > 50.0),
         note: &format!(
-            "Counted. The batch's own maximum recovers {of_own:.0} % of the waste and leaves {:.0} % useful; buckets {of_buckets:.0} % and {:.0} %; both \
-             together {:.0} % useful. Buckets have a cost that cells do not show: a prompt waits for others of its own bucket.",
+            "Counted. The batch's own maximum recovers {of_own:.0} % of the waste and leaves {:.0} % useful; buckets \
+             {of_buckets:.0} % and {:.0} %; both together {:.0} % useful. Buckets have a cost that cells do not show: \
+             a prompt waits for others of its own bucket.",
             percent(&own),
             percent(&buckets),
             percent(&both),
@@ -104,7 +105,8 @@ const RACED: [usize; 8] = [24, 40, 56, 64, 80, 88, 120, 168];
 pub fn masked(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Pay for the mask",
-        "Attention skips padding. The first pass over eight prompts, 80 tokens in the mean, as wide as they need and as wide as the maximum.",
+        "Attention skips padding. The first pass over eight prompts, 80 tokens in the mean, as wide as they need and \
+         as wide as the maximum.",
     );
     let (model, pool, llama) = (&scene.model, &scene.pool, &scene.model.config.llama);
     let (config, weights) = (&model.config, &model.weights);
@@ -153,8 +155,9 @@ pub fn masked(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .entry("one by one, no padding", None, one_by_one);
     let result = story.race(race.check(equal))?;
     story.say(format!(
-        "Counted {factor:.1} times the work, measured {:.1} times the time; and the logits have the same bits. With many rows arithmetic is the limit: \
-         padding a prompt is never free. The last bar shows that prompts do not even need a batch.",
+        "Counted {factor:.1} times the work, measured {:.1} times the time; and the logits have the same bits. With \
+         many rows arithmetic is the limit: padding a prompt is never free. The last bar shows that prompts gain \
+         nothing from a batch either.",
         result.ratio(&narrow_name, &wide_name)
     ));
     story.values("padded_multiply_adds", [wide_work, narrow_work]);

@@ -111,9 +111,9 @@ impl Server {
 /// The prediction, the times of batches, both clocks, the claim and the chart.
 pub fn wait(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     story.step(
-        "Wait for company",
-        "Requests come one by one. A server may wait a little for others: the window closes when the batch is full, or when its oldest request has \
-         waited long enough.",
+        "Wait for more requests",
+        "Requests come one by one. A server may wait a little for others: the window closes when the batch is full, or \
+         when its oldest request has waited long enough.",
     );
     story.predict("window");
     let costs = costs(story, scene)?;
@@ -122,7 +122,8 @@ pub fn wait(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     story.values("batch_seconds", &costs);
     story.values("wait_seconds", waiting.as_secs_f64());
     story.say(format!(
-        "One request of {PROMPT} + {NEW} tokens takes {}, eight together {}. The claim's 20 ms of waiting for 50 ms of work are {} here.",
+        "One request of {PROMPT} + {NEW} tokens takes {}, eight together {}. The claim's 20 ms of waiting for 50 ms of \
+         work are {} here.",
         number::seconds(alone),
         number::seconds(eight),
         number::seconds(waiting.as_secs_f64()),
@@ -138,7 +139,8 @@ pub fn wait(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
         ],
     };
     story.say(format!(
-        "{VIRTUAL} requests on the virtual clock, with the batch times of the race above. Load 1 is the rate that one at a time can just serve."
+        "{VIRTUAL} requests on the virtual clock, with the batch times of the race above. Load 1 is the rate that one \
+         at a time can just serve."
     ));
     let policies = || POLICIES.into_iter().enumerate();
     let at = |load| policies().map(move |(policy, name)| (load, policy, name));
@@ -152,7 +154,10 @@ pub fn wait(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     let mut chart = Chart::lines("wait", "The cost of a wait, and when it brings nothing")
         .x_label("offered load; 1: the rate that one at a time can serve")
         .y_label("median latency, ms")
-        .note("dashes: virtual clock; points: the machine's clock; above load 1 the queue of one at a time grows without end");
+        .note(
+            "dashes: virtual clock; points: the machine's clock; above load 1 the queue of one at a time grows \
+               without end",
+        );
     let is_stable = |load: f64, policy: usize| policy > 0 || load < STABLE;
     for (policy, name) in policies() {
         let loads = LOADS.into_iter().filter(|load| is_stable(*load, policy));
@@ -170,8 +175,8 @@ pub fn wait(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     );
     story.chart(&chart)?;
     story.say(
-        "On a quiet machine the wait only adds latency. On a busy one the line with a wait lies on the line without: a request that waits for the machine \
-         need not wait for others.",
+        "On a quiet machine the wait only adds latency. On a busy one the line with a wait lies on the line without: a \
+         request that waits for the machine need not wait for others.",
     );
     Ok(())
 }
@@ -212,14 +217,16 @@ fn claim(story: &mut Story, server: &Server) {
     };
     story.claim(Claim {
         id: "B4",
-        claimed: "Waiting 5 to 20 ms to fill a batch costs that much latency and multiplies throughput (50 ms alone; 60 ms for 8)",
+        claimed: "Waiting 5 to 20 ms to fill a batch costs that much latency and multiplies throughput (50 ms alone; \
+                  60 ms for 8)",
         value: times,
         unit: "times the requests a second, under load",
         verdict: Verdict::of(times >= 2.0 && costs_the_wait && wait_pays, times >= 2.0),
         note: &format!(
-            "Virtual clock, batch times from the race: {} alone, {} for 8. Quiet (load {QUIET}), a wait of {wait_ms:.1} ms costs {cost_ms:.1} ms in the \
-             median. Busy (load {BUSY}), batches of up to 8 serve {times:.1} times as many requests as one at a time, and {by_waiting:.2} times as many as \
-             batches without a wait. {cause}",
+            "Virtual clock, batch times from the race: {} alone, {} for 8. Quiet (load {QUIET}), a wait of \
+             {wait_ms:.1} ms costs {cost_ms:.1} ms in the median. Busy (load {BUSY}), batches of up to 8 serve \
+             {times:.1} times as many requests as one at a time, and {by_waiting:.2} times as many as batches without \
+             a wait. {cause}",
             number::seconds(server.costs[0]),
             number::seconds(server.costs[MOST - 1]),
         ),

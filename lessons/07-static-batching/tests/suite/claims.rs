@@ -155,9 +155,9 @@ fn throughput(served: &[Served]) -> f64 {
     served.len() as f64 / (end - served[0].arrived).as_secs_f64()
 }
 
-/// B4: a request without company waits the whole window in vain.
+/// B4: a request without others waits the whole window.
 #[test]
-fn a_lonely_request_pays_the_whole_wait() {
+fn a_single_request_waits_the_whole_window() {
     for wait in [0, 5, 20] {
         for request in simulate(&[MS, 500 * MS], 8, wait * MS, claimed) {
             assert_eq!(request.latency(), 50 * MS + wait * MS);
@@ -190,8 +190,8 @@ fn the_window_closes_when_the_oldest_has_waited_long_enough() {
     assert_eq!(served[3].started, served[0].finished);
 }
 
-/// B4: a busy machine fills its batches without any waiting, because the queue grows while it computes. Batching multiplies the throughput;
-/// the window adds nothing there.
+/// B4: a busy machine fills its batches without any waiting, because the queue grows while it computes. Batching
+/// multiplies the throughput; the window adds nothing there.
 #[test]
 fn under_load_batches_fill_by_themselves() {
     let pace = Pace::Poisson { per_second: 100.0 };
@@ -207,7 +207,8 @@ fn under_load_batches_fill_by_themselves() {
     assert!((0.99..1.01).contains(&(waiting / at_once)), "{}", waiting / at_once);
 }
 
-/// B5: the mean of the longest of eight exponential lengths is 1 + 1/2 + … + 1/8 = 2.7 times their mean: every request stays that long.
+/// B5: the mean of the longest of eight exponential lengths is 1 + 1/2 + … + 1/8 = 2.7 times their mean: every request
+/// stays that long.
 #[test]
 fn the_longest_of_eight_is_far_above_the_mean() {
     let stream = arrivals(3, 8 * 4000, &Lengths::exponential(4, 200.0, 100_000), &Pace::AtOnce);

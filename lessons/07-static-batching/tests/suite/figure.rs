@@ -3,7 +3,8 @@
 #[path = "../../examples/trace_static_batching.rs"]
 mod trace_static_batching;
 
-const COMMAND: &str = "cargo run -q -p lesson07 --example trace_static_batching > target/static-batching.json && mv target/static-batching.json book/figures/static-batching.json";
+const COMMAND: &str = "cargo run -q -p lesson07 --example trace_static_batching > target/static-batching.json && mv \
+                       target/static-batching.json book/figures/static-batching.json";
 
 #[test]
 fn the_recorded_trace_is_what_the_batches_count() {

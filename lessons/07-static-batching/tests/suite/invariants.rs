@@ -17,7 +17,8 @@ fn lengths() -> impl Strategy<Value = Vec<usize>> {
 }
 
 proptest! {
-    /// Every token of every prompt stands in exactly one cell, in order. Every other cell is padding that is neither stored nor seen.
+    /// Every token of every prompt stands in exactly one cell, in order. Every other cell is padding that is neither
+    /// stored nor seen.
     #[test]
     fn a_batch_holds_each_token_once(
         lengths in prop::collection::vec(0usize..9, 1..6),
@@ -77,8 +78,8 @@ proptest! {
         }
     }
 
-    /// Own widths never compute more than a global one, buckets never more than one bucket, and own widths inside a bucket never more than
-    /// its border.
+    /// Own widths never compute more than a global one, buckets never more than one bucket, and own widths inside a
+    /// bucket never more than its border.
     #[test]
     fn narrower_rules_never_compute_more(lengths in lengths(), max_batch in 1usize..9) {
         let computed = |rule: Rule| cells(&lengths, max_batch, &rule).computed;
@@ -106,8 +107,8 @@ proptest! {
         prop_assert!(samples.iter().all(|s| *s >= found || !covers(*s)));
     }
 
-    /// Each request is served once, in its turn, in a batch that is not too large. While the machine is idle no request waits longer than the
-    /// window.
+    /// Each request is served once, in its turn, in a batch that is not too large. While the machine is idle no request
+    /// waits longer than the window.
     #[test]
     fn a_stream_is_served_in_order_and_in_time(
         gaps in prop::collection::vec(0u32..40, 1..60),
@@ -126,7 +127,8 @@ proptest! {
             prop_assert!(batch.len() <= max_batch);
             let (started, finished) = (batch[0].started, batch[0].finished);
             prop_assert!(batch.iter().all(|r| (r.started, r.finished) == (started, finished) && r.arrived <= started));
-            // The oldest starts when it has waited long enough or when the machine is free, whichever is later; earlier only if full.
+            // The oldest starts when it has waited long enough or when the machine is free, whichever is later; earlier
+            // only if full.
             let latest = (batch[0].arrived + max_wait * MS).max(idle_since);
             if batch.len() == max_batch {
                 prop_assert!((idle_since..=latest).contains(&started));
@@ -141,7 +143,8 @@ proptest! {
         }
     }
 
-    /// A plan serves all requests in order, never starts one before its arrival, and counts as useful what single runs would compute.
+    /// A plan serves all requests in order, never starts one before its arrival, and counts as useful what single runs
+    /// would compute.
     #[test]
     fn a_plan_serves_all_requests_in_order(
         requests in prop::collection::vec((0u64..20, 1usize..9, 0usize..9), 1..40),

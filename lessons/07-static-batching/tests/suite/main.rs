@@ -1,4 +1,5 @@
-//! The tests of lesson 07 in one program. `tests/exercises.rs` also runs against a learner's code, `tests/allocations.rs` counts.
+//! The tests of lesson 07 in one program. `tests/exercises.rs` also runs against a learner's code,
+//! `tests/allocations.rs` counts.
 
 mod by_hand;
 mod claims;

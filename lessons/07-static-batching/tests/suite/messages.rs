@@ -1,4 +1,5 @@
-//! The texts of errors, and the batches of a stream on the virtual clock. Snapshots make each change of them deliberate.
+//! The texts of errors, and the batches of a stream on the virtual clock. Snapshots make each change of them
+//! deliberate.
 
 use crate::common::{MS, answers, fixture, pass, prefill, prompt, simulate};
 use kv_cache::CacheError;
@@ -89,4 +90,9 @@ fn a_stream_on_the_virtual_clock() {
         first = batch.end;
     }
     insta::assert_snapshot!(trace);
+}
+
+#[test]
+fn every_prediction_is_complete() {
+    lab::story::check_predictions(include_str!("../../course.toml"));
 }

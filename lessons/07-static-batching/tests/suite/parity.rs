@@ -31,8 +31,8 @@ fn check(model: &Model, prompts: &[Vec<TokenId>], max: &[usize], rule: Pad, thre
     }
 }
 
-/// Compares the logits of every step of a batch with `single`, those of single runs. Row `i` gets the tokens of `further[i]` after its
-/// prompt, and is padding after them.
+/// Compares the logits of every step of a batch with `single`, those of single runs. Row `i` gets the tokens of
+/// `further[i]` after its prompt, and is padding after them.
 #[track_caller]
 fn check_logits(
     single: &[Vec<Vec<f32>>],
@@ -212,7 +212,7 @@ proptest! {
 
     /// Any other rows, side of the padding, width and number of threads.
     #[test]
-    fn company_changes_no_token(
+    fn other_rows_change_no_token(
         rows in prop::collection::vec((1usize..20, 0usize..1000, 0usize..7), 1..7),
         side in prop::sample::select(&SIDES),
         extra in 0usize..6,
