@@ -9,8 +9,3 @@ mod optim;
 mod snapshots;
 mod tape;
 mod trace;
-
-#[test]
-fn the_predictions_of_the_story_are_complete() {
-    lab::story::check_predictions(include_str!("../../course.toml"));
-}

@@ -158,7 +158,7 @@ fn next_placeholder(text: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// Checks the predictions of a `course.toml`; every lesson's tests call it with its own file.
+/// Checks the predictions of a `course.toml`; a test of this crate calls it for every lesson.
 ///
 /// # Panics
 /// If the file can not be read, an id stands twice, or a prediction is not complete. The message names the prediction.

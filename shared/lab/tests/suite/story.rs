@@ -131,6 +131,18 @@ fn an_answer_that_is_neither_stated_nor_measured_is_a_fault() {
 }
 
 #[test]
+fn the_predictions_of_every_lesson_are_complete() {
+    let lessons = lab::paths::workspace_root().join("lessons");
+    let mut num_lessons = 0;
+    for lesson in std::fs::read_dir(lessons).unwrap() {
+        let course = std::fs::read_to_string(lesson.unwrap().path().join("course.toml")).unwrap();
+        lab::story::check_predictions(&course);
+        num_lessons += 1;
+    }
+    assert!(num_lessons >= 11, "{num_lessons} lessons");
+}
+
+#[test]
 fn r_runs_through_the_rest_without_asking() {
     let folder = tempfile::tempdir().unwrap();
     let board = Board::default();
