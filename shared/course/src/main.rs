@@ -50,7 +50,13 @@ fn dispatch(course: &Course, command: Command) -> Outcome {
         Command::Book { open } => pass_on(book::run(course, open)?),
         Command::Charts => say(charts::render(course, page)?),
         Command::Claims { json, latest } => show_claims(course, json, latest, page),
-        Command::Start { lesson } => say(start::start(course, &lesson, page)?),
+        Command::Start { lesson, build } => {
+            let text = start::start(course, &lesson, page)?;
+            if build {
+                check::warm(course, &lessons::find(course, &lesson)?)?;
+            }
+            say(text)
+        }
         Command::Check { what, json } => show_check(course, what, json, page),
         Command::Watch { lesson } => {
             let number = match lesson {

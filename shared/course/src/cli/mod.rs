@@ -70,11 +70,14 @@ pub enum Command {
 
     /// Make your own copy of a lesson's exercises, in work/
     #[command(
-        after_help = "Your files are in work/lesson05/src/. Git ignores them, and an update of the\nrepository leaves them alone. Run this again whenever you like: files that exist\nare never written to.\n\nExample:\n  cargo course start 05"
+        after_help = "Your files are in work/lesson05/src/. Git ignores them, and an update of the\nrepository leaves them alone. Run this again whenever you like: files that exist\nare never written to.\n\nExamples:\n  cargo course start 05\n  cargo course start 05 --build     for a class: the first check will be quick"
     )]
     Start {
         /// `5`, `05` or `lesson05`
         lesson: String,
+        /// Build the tests now, not at the first check of a body
+        #[arg(long)]
+        build: bool,
     },
     /// Test your code, exercise by exercise
     #[command(

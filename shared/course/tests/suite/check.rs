@@ -335,6 +335,14 @@ fn a_test_that_does_not_end_is_named() {
     assert_eq!(report.exercises[0].status, expected);
 }
 
+/// In a class the build is done beforehand.
+#[test]
+fn a_lesson_that_was_started_can_be_built_at_once() {
+    let tree = started();
+    check::warm(&tree.course, "05").unwrap();
+    assert!(tree.has("work/lesson05/.fill/built"));
+}
+
 /// A first check builds nothing as long as there is nothing to test.
 #[test]
 fn a_check_of_nothing_written_calls_no_cargo() {
