@@ -10,7 +10,7 @@ pub enum CourseError {
     /// A file or folder could not be read or written.
     #[error("{path}: {source}; {action}")]
     Io {
-        /// Which, as a reader would type it.
+        /// The path, as a reader would type it.
         path: String,
         /// What the system said.
         source: std::io::Error,
@@ -30,7 +30,7 @@ pub enum CourseError {
     Json {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
         /// What to do.
         action: String,
@@ -38,7 +38,7 @@ pub enum CourseError {
     /// No lesson has this number.
     #[error("there is no lesson {asked}; there are {known}")]
     NoLesson {
-        /// As typed.
+        /// The words that were typed.
         asked: String,
         /// The numbers that exist.
         known: String,
@@ -46,7 +46,7 @@ pub enum CourseError {
     /// No exercise has this id.
     #[error("there is no exercise {asked} in lesson {lesson}; there are {known}")]
     NoExercise {
-        /// As typed.
+        /// The words that were typed.
         asked: String,
         /// The lesson's number.
         lesson: String,
@@ -56,7 +56,7 @@ pub enum CourseError {
     /// Something stands where a command would write.
     #[error("{path}: exists already; {action}")]
     Exists {
-        /// Which.
+        /// The path.
         path: String,
         /// What to do.
         action: &'static str,
@@ -80,7 +80,7 @@ pub enum CourseError {
     Marks {
         /// The file, with the line where known.
         path: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The learner's code could not be built or run, for a reason that is not the learner's.
@@ -94,7 +94,7 @@ pub enum CourseError {
     /// No optional model has this name.
     #[error("there is no optional model {asked:?}; there are: {known} (`cargo course data list`)")]
     NoModel {
-        /// As typed.
+        /// The words that were typed.
         asked: String,
         /// The names in data/models.json.
         known: String,
@@ -153,7 +153,7 @@ pub enum CourseError {
     Archive {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A file has other bytes than its pinned checksum says.

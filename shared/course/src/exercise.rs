@@ -122,7 +122,7 @@ pub struct Exercise {
     pub id: String,
     /// What the learner does.
     pub kind: Kind,
-    /// Title.
+    /// The exercise's title.
     pub title: String,
     /// Module path inside the library and the function, `kernels::rms_norm`; empty for a predict exercise.
     pub function: String,
@@ -130,7 +130,7 @@ pub struct Exercise {
     pub group: String,
     /// Minutes to set aside.
     pub minutes: u32,
-    /// 1 to 3.
+    /// Difficulty, 1 to 3.
     pub difficulty: u32,
     /// Whether every reader should do it.
     #[serde(default = "yes")]
@@ -267,9 +267,9 @@ fn is_path(function: &str) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Prediction {
-    /// Its name in the lesson.
+    /// Name of the prediction, unique in its lesson.
     pub id: String,
-    /// What is asked.
+    /// The question.
     pub question: String,
     /// What can be answered; empty where a number is asked for.
     pub options: Vec<String>,

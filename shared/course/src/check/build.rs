@@ -25,7 +25,7 @@ pub enum Goal {
 pub struct Built {
     /// The programs, by the name of their target.
     pub programs: Vec<(String, PathBuf)>,
-    /// What the compiler refuses.
+    /// The errors of the compiler.
     pub refusals: Vec<Refusal>,
     /// Errors that are about no line of code: of the linker, when the disk is full for one.
     without_place: Vec<String>,
@@ -42,11 +42,11 @@ impl Built {
 /// An error of the compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The target that it was building.
+    /// The cargo target that was being built.
     pub target: String,
-    /// In a line.
+    /// The error in one line.
     pub message: String,
-    /// As rustc draws it.
+    /// The error as rustc draws it.
     pub rendered: String,
     /// Files and lines that it is about, the most telling first. Absolute, without `..`.
     pub places: Vec<(PathBuf, usize)>,

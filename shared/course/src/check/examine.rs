@@ -17,7 +17,7 @@ use crate::twin::{self, Twin};
 /// One of the learner's files.
 pub struct LearnersFile<'a> {
     file: &'a ExerciseFile,
-    /// As typed in the root.
+    /// The file's path as a reader types it in the root.
     pub shown: String,
     /// What stands in for it while something in it does not compile.
     stand_in: PathBuf,

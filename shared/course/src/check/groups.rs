@@ -23,11 +23,11 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// A test that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failed {
-    /// `ex_05_1_rms_norm::a_row_…`.
+    /// The test's name with its group, `ex_05_1_rms_norm::a_row_…`.
     pub name: String,
     /// What it said, without the frame that the test program puts around it.
     pub message: String,
-    /// `file:line` of the panic.
+    /// File and line of the panic.
     pub at: Option<(String, usize)>,
     /// Whether it came to no verdict of its own: it was late, printed without end, or ended its whole process.
     pub was_cut: bool,

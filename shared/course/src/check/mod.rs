@@ -34,9 +34,9 @@ pub use report::{Checked, Cost, Diagnostic, Failure, Idea, Report, Status};
 /// What to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// `05`.
+    /// The lesson's number, `05`.
     pub lesson: String,
-    /// Ids, `05.1`; empty for the whole lesson.
+    /// Ids of exercises, `05.1`; empty for the whole lesson.
     pub ids: Vec<String>,
 }
 

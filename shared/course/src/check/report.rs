@@ -26,16 +26,16 @@ pub enum Status {
     Deleted,
     /// The learner changed the signature, so that the rest of the lesson can not call it.
     SignatureChanged {
-        /// As the lesson has it.
+        /// The lesson's signature.
         expected: String,
-        /// As the learner's file has it.
+        /// The signature in the learner's file.
         found: String,
     },
     /// The lesson changed the signature after the learner started: the work is kept and has to be fitted.
     LessonChanged {
-        /// As it was at the start.
+        /// The signature when the learner started.
         before: String,
-        /// As the lesson has it now.
+        /// The lesson's signature now.
         now: String,
     },
     /// The learner's file is not there.
@@ -47,7 +47,7 @@ pub enum Status {
     },
     /// A test did not end in time: a loop that does not stop.
     TimedOut {
-        /// Seconds that were waited.
+        /// The limit of time for one test, in seconds.
         seconds: u64,
         /// The test's name without its group.
         test: String,
@@ -56,7 +56,7 @@ pub enum Status {
     Question,
     /// The lesson itself is not whole: not the learner's fault.
     Broken {
-        /// What is missing.
+        /// What is missing in the lesson.
         problem: String,
     },
 }
@@ -197,9 +197,9 @@ impl Checked {
 /// What `cargo course check` found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Version of this form.
+    /// Version of the form of this report.
     pub schema: u32,
-    /// `05`.
+    /// The lesson's number, `05`.
     pub lesson: String,
     /// The exercises that were asked for, in the order of the story.
     pub exercises: Vec<Checked>,

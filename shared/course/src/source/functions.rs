@@ -10,16 +10,16 @@ use syn::{FnArg, Item, ItemFn};
 /// A file that is no Rust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRust {
-    /// Line, from 1.
+    /// The line of the first error, from 1.
     pub line: usize,
-    /// What the parser says.
+    /// The parser's message.
     pub message: String,
 }
 
 /// A free function of a file.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
+    /// The function's name.
     pub name: String,
     /// Bytes of the whole item, with documentation and attributes.
     pub item: Range<usize>,

@@ -13,9 +13,9 @@ use crate::clock;
 pub struct Progress {
     /// What the last check found.
     pub status: Status,
-    /// How many different bodies were checked.
+    /// Number of different bodies that were checked.
     pub attempts: u32,
-    /// How many of the three hints were shown.
+    /// Number of hints that were shown, 0 to 3.
     pub hints: u32,
     /// Whether the solution was asked for before a pass.
     pub gave_up: bool,
@@ -46,9 +46,9 @@ pub enum Status {
     /// Not checked yet, or not written.
     #[default]
     Open,
-    /// Written, and not right.
+    /// Checked and not right.
     Failing,
-    /// Right.
+    /// Checked and right.
     Passed,
 }
 
@@ -58,13 +58,13 @@ pub enum Status {
 pub struct Answer {
     /// Index of the option answered first.
     pub first: usize,
-    /// Whether it was right.
+    /// Whether that answer was right.
     pub first_right: bool,
     /// Index of the option answered last.
     pub latest: usize,
-    /// Whether it was right.
+    /// Whether that answer was right.
     pub latest_right: bool,
-    /// How often it was answered.
+    /// Number of answers.
     pub times: u32,
 }
 

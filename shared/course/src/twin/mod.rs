@@ -4,6 +4,7 @@
 //! | in `work/` | what | whose |
 //! |---|---|---|
 //! | `Cargo.toml`, `Cargo.lock`, `.cargo/config.toml` | a workspace of its own, with the root's profiles, lints, versions and target folder | generated |
+//! | `lessons`, `shared` | links to the root's, so that cargo uses what the root has built | generated |
 //! | `lesson05/Cargo.toml` | package `my-lesson05`, library `generation`, the lesson itself as `reference` | generated |
 //! | `lesson05/src/lib.rs` | the lesson's `lib.rs`, line for line, each module with its path, and a `todo!` that knows the exercises | generated |
 //! | `lesson05/src/kernels.rs` | the exercises of this file | the learner's |
@@ -34,25 +35,25 @@ const WRITABLE: &str = "the folder must be writable and the disk not full";
 /// A lesson and the place of its twin. All paths are absolute.
 #[derive(Clone, Debug)]
 pub struct Twin {
-    /// `05`.
+    /// The lesson's number, `05`.
     pub number: String,
     /// The root of the workbook.
     pub root: PathBuf,
-    /// `lessons/05-generation`.
+    /// The lesson's folder, `lessons/05-generation`.
     pub lesson: PathBuf,
-    /// `work`: the workspace of the twins.
+    /// The workspace of the twins, `work`.
     pub work: PathBuf,
-    /// `work/lesson05`.
+    /// The twin's folder, `work/lesson05`.
     pub folder: PathBuf,
     /// Every exercise of the lesson, in the order of the story.
     pub exercises: Vec<Exercise>,
     /// The files with exercises.
     pub files: Vec<ExerciseFile>,
-    /// Whose twin it is.
+    /// Whether it is the learner's or that of `verify`.
     pub owner: Owner,
 }
 
-/// Whose twin it is.
+/// The two kinds of twins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The learner's, in `work`.
@@ -74,9 +75,9 @@ impl Owner {
 /// What `start` did: paths of the learner's files, absolute.
 #[derive(Clone, Debug, Default)]
 pub struct Started {
-    /// Made now.
+    /// Files that were made now.
     pub made: Vec<PathBuf>,
-    /// There before, and left as they are.
+    /// Files that were there and were left as they are.
     pub kept: Vec<PathBuf>,
 }
 

@@ -29,12 +29,12 @@ use crate::tools::Course;
 use crate::twin::Twin;
 use trial::Trial;
 
-/// What was found.
+/// What `cargo course verify` found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// Version of this form.
+    /// Version of the form of this outcome.
     pub schema: u32,
-    /// How many exercises of each lesson were looked at.
+    /// Number of exercises of each lesson that were looked at.
     pub exercises: BTreeMap<String, usize>,
     /// Number of runs of a lesson's tests.
     pub runs: usize,

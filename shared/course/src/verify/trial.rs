@@ -18,9 +18,9 @@ const FAULT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The built tests of one lesson.
 pub struct Trial<'a> {
-    /// The lesson.
+    /// The verify twin of the lesson.
     pub twin: &'a Twin,
-    /// Its tests.
+    /// The program with its exercise tests.
     pub program: &'a Path,
     /// The text of its `tests/exercises.rs`.
     pub tests: String,
