@@ -80,7 +80,7 @@ fn attention() -> Task {
     })
 }
 
-/// An index in which a text of so many blocks is published.
+/// An index in which the full blocks of a text are published.
 fn published(text: &[TokenId]) -> PrefixIndex {
     let mut index = PrefixIndex::new(64, BLOCK);
     let mut before = Before::Nothing(Salt::default());

@@ -8,8 +8,8 @@ use training::TokenId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockHash(pub [u8; 32]);
 
-/// Whose texts may be shared: requests with different salts never share a block by content. A server gives each tenant a salt of its own, so that
-/// nobody can find out by timing what others have asked.
+/// Requests with different salts never share a block by content. A server gives each tenant a salt of its own, so that no tenant can find out by timing
+/// what another one has asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Salt(pub u64);
 
@@ -33,12 +33,12 @@ pub enum Before {
 }
 // ANCHOR_END: before
 
-/// How contents are hashed. One that is not [`hash_block`] is for tests: whatever it returns, nobody may get what is not his.
+/// How contents are hashed. Tests use others than [`hash_block`]: with any hash a request may be given only blocks of its own text.
 pub type HashBlock = fn(&Before, &[TokenId]) -> BlockHash;
 
 /// The hash of a block that holds `tokens` and stands behind `before`.
 ///
-/// SHA-256, so that nobody can write a text whose blocks are taken for another's. Cost: some hundred nanoseconds, once for each block that
+/// SHA-256, so that no text can be made whose blocks are taken for those of another text. Cost: some hundred nanoseconds, once for each block that
 /// becomes full, and once for each that is looked up, at each try to join.
 pub fn hash_block(before: &Before, tokens: &[TokenId]) -> BlockHash {
     let mut hasher = Sha256::new();

@@ -50,7 +50,7 @@ impl PrefixIndex {
         }
     }
 
-    /// The same with another hash. For tests: whatever it returns, nobody gets a block that is not his.
+    /// The same with another hash. For tests: with any hash a request is given only blocks of its own text.
     pub fn with_hash(self, hash: HashBlock) -> PrefixIndex {
         PrefixIndex { hash, ..self }
     }

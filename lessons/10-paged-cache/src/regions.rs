@@ -17,7 +17,7 @@ const SHORTEST: usize = 16;
 pub struct Regions {
     total: usize,
     longest: usize,
-    /// Who holds what, in the order of the places.
+    /// The holders and their regions, in the order of the regions.
     held: Vec<(SeqId, Range<usize>)>,
     moved: u64,
 }
@@ -42,7 +42,7 @@ impl Regions {
         len.max(SHORTEST).next_power_of_two().min(self.longest)
     }
 
-    /// Gives somebody a region for `len` positions: the first hole that is large enough.
+    /// Gives a text a region for `len` positions: the first hole that is large enough.
     pub fn admit(&mut self, id: SeqId, len: usize) -> bool {
         let wanted = self.region_of(len);
         let Some(start) = self.hole(wanted) else {

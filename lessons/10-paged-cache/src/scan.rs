@@ -1,4 +1,4 @@
-//! The allocator that one would write first: it looks for a block that nobody holds.
+//! The allocator that one would write first: it looks for a free block from the first block on.
 //!
 //! It is right, and it is here to be compared with: what it costs depends on how many blocks there are.
 
@@ -20,7 +20,7 @@ impl ScanningAllocator {
         }
     }
 
-    /// The first block that nobody holds. Cost: a look at each one before it.
+    /// Takes the first free block. Cost: a look at each block before it.
     pub fn allocate(&mut self) -> Option<BlockId> {
         let found = self.held.iter().position(|held| !held);
         self.num_looks += found.map_or(self.held.len(), |index| index + 1) as u64;
@@ -32,7 +32,7 @@ impl ScanningAllocator {
     /// Gives a block back.
     ///
     /// # Panics
-    /// If nobody held it.
+    /// If the block is free already.
     pub fn free(&mut self, id: BlockId) {
         assert!(self.held[id.index()], "{id:?} is freed and has no holder");
         self.held[id.index()] = false;

@@ -76,7 +76,7 @@ fn attend_together(
     let queries = &queries[..rows.len()];
     // ANCHOR: together
     for tile in tiles(table, block_size, head_dim, longest) {
-        // Scores behind a row's own position are computed too; nobody reads them.
+        // Scores behind a row's own position are computed too, and never read.
         let spans = tile.spans();
         lanes::dots_of_rows_on(isa, queries, head_dim, k, head_dim, spans, scale, scores, longest);
     }

@@ -1,7 +1,7 @@
 //! One load on three ways to hold it: lengths only, no model.
 //!
-//! A step is the same for all: whoever waits joins, oldest first, while there is room; each running text gets one more token; who is done leaves. Where
-//! a text can not grow it waits, and nobody joins meanwhile; if nobody can move, the youngest is thrown out and begins anew.
+//! A step is the same for all: waiting texts join, oldest first, while there is room; each running text gets one more token; finished texts end. A text
+//! that can not grow waits, and no other joins meanwhile; if no text can grow, the youngest is preempted and begins anew.
 
 use crate::block_manager::BlockManager;
 use crate::regions::Regions;
@@ -29,7 +29,7 @@ pub trait Way {
     fn grow(&mut self, id: SeqId, len: usize) -> bool;
     /// Gives back all that a text holds.
     fn free(&mut self, id: SeqId);
-    /// Positions that are held: nobody else can have them.
+    /// Number of positions that are held and so lost to other texts.
     fn num_held(&self) -> usize;
     /// Free positions that the text which waits can not use, although they are enough: they lie apart.
     fn unusable(&self, _waits: Text) -> usize {
@@ -42,7 +42,7 @@ pub trait Way {
 pub struct Sample {
     /// Positions with a token in them.
     pub live: usize,
-    /// Positions that somebody holds.
+    /// Number of positions that a text holds.
     pub held: usize,
     /// Free positions that are of no use.
     pub lost: usize,
@@ -70,7 +70,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Mean use over the steps in which somebody waited: then memory is what limits.
+    /// Mean use over the steps in which a text waited, as memory is the limit then.
     pub fn mean_usage(&self, steps: usize) -> f64 {
         let samples = &self.samples[..steps.min(self.samples.len())];
         samples.iter().map(Sample::usage).sum::<f64>() / samples.len().max(1) as f64
@@ -95,7 +95,7 @@ struct Running {
     left: usize,
 }
 
-/// Serves all texts, all there at the start. Returns the run, and after how many steps nobody waited any more.
+/// Serves all texts, all there at the start. Returns the run, and the number of steps after which no text waited any more.
 ///
 /// # Panics
 /// If a text can not fit even alone.

@@ -75,7 +75,7 @@ mod ex_10_2_allocation {
     use paged_cache::block::{Block, FreeList};
     use paged_cache::exercises::allocate::allocate;
 
-    /// So many blocks, all free, in the order of their numbers.
+    /// `count` blocks, all free, in the order of their numbers.
     fn all_free(count: u32) -> (Vec<Block>, FreeList) {
         let mut all = vec![Block::default(); count as usize];
         let mut free = FreeList::default();
@@ -122,7 +122,7 @@ mod ex_10_2_allocation {
         expect("2 more behind block 9: taken", plain(&taken), [9, 0, 1]);
     }
 
-    /// Two of three would be two that somebody else misses.
+    /// Two of three blocks would be of no use here, and missing elsewhere.
     #[test]
     fn too_few_means_none() {
         let (mut all, mut free) = all_free(2);
@@ -221,7 +221,8 @@ mod ex_10_3_attend_by_table {
             &mut scores,
             &mut found,
         );
-        let what = format!("{context_len} positions in blocks {table:?} of {block_size}, {group} query heads of {head_dim}");
+        let what =
+            format!("{context_len} positions in blocks {table:?} of {block_size}, {group} query heads of {head_dim}");
         let differs = |(a, b): (&f32, &f32)| a.to_bits() != b.to_bits();
         let Some(first) = found.iter().zip(&expected).position(differs) else {
             return;
@@ -229,7 +230,9 @@ mod ex_10_3_attend_by_table {
         let (head, number) = (first / head_dim, first % head_dim);
         let is_close = found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-6);
         let how = match is_close {
-            true => "right to 1e-6, but in other bits: call `lanes` for one key at a time, in the order of the positions",
+            true => {
+                "right to 1e-6, but in other bits: call `lanes` for one key at a time, in the order of the positions"
+            }
             false if found[first].is_nan() => "NaN: a number was read that is not the text's own",
             false => "not close",
         };
@@ -249,7 +252,7 @@ mod ex_10_3_attend_by_table {
         check(&[2, 0], 3, 4, 1, 16, 8);
     }
 
-    /// What lies behind the last position of the last block is left over from somebody else.
+    /// The numbers behind the last position of the last block are left over from another text.
     #[test]
     fn the_rest_of_the_last_block_is_not_seen() {
         for context_len in 1..=12 {
@@ -338,7 +341,7 @@ mod ex_10_4_hash_chain {
         expect("the same: names", found.1, names);
     }
 
-    /// A block that is not full is somebody's, who will write on in it.
+    /// The holder of a block that is not full goes on writing in it.
     #[test]
     fn only_full_blocks_match() {
         let mut index = PrefixIndex::new(8, BLOCK);
@@ -373,7 +376,7 @@ mod ex_10_4_hash_chain {
             matching(&index, 0, &[1, 2, 3, 4, 5, 6]).0,
             [5],
         );
-        // Whoever goes on behind the miss with the name before it finds 3 4 behind 1 2, where it does not stand.
+        // A match that goes on behind the miss with the name before it finds 3 4 behind 1 2, where it does not stand.
         let mut index = PrefixIndex::new(8, BLOCK);
         publish(&mut index, 0, &[1, 2, 3, 4], &[5, 0]);
         expect(
@@ -393,7 +396,7 @@ mod ex_10_4_hash_chain {
 
     /// A hash that is the same for all contents: what is found must be compared.
     #[test]
-    fn a_hash_alone_serves_nobody() {
+    fn a_hash_alone_is_no_match() {
         let mut index = PrefixIndex::new(8, BLOCK).with_hash(|_, _| BlockHash([0; 32]));
         publish(&mut index, 0, &[1, 2], &[5]);
         expect(
@@ -414,7 +417,7 @@ mod ex_10_4_hash_chain {
         expect("found behind block 9", plain(&found), [9, 5]);
     }
 
-    /// Whoever hashes on after a miss pays for blocks that can not match.
+    /// Hashing on after a miss costs time for blocks that can not match.
     #[test]
     fn nothing_is_hashed_behind_the_first_miss() {
         let mut index = PrefixIndex::new(8, BLOCK);

@@ -122,7 +122,7 @@ mod tests {
             (task.work)();
             ledger::measure(|| (task.work)()).1
         };
-        // 250 rows of those who decode, then 64 a prompt until nothing is left of 512.
+        // 250 rows of streams, then 64 a prompt until nothing is left of 512.
         assert_eq!(counted(filling()).rows, 512);
         assert_eq!(counted(parts()).get("tokens_wanted"), 1);
         assert_eq!(counted(preemptions()).get("recomputed_tokens"), 128 * 40);

@@ -1,6 +1,6 @@
 //! One number for how evenly something was shared.
 
-/// Jain's index of what each got: 1 when all got the same, 1/n when one of n got all. Without anybody, or when nobody got anything, it is 1.
+/// Jain's index of what each got: 1 when all got the same, 1/n when one of n got all. With no shares, or when all are zero, it is 1.
 ///
 /// Source: Jain, Chiu and Hawe 1984, "A quantitative measure of fairness and discrimination for resource allocation in shared computer systems", DEC TR-301.
 // ANCHOR: jain

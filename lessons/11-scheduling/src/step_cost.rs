@@ -11,13 +11,13 @@ use std::time::Duration;
 /// out to the host pool or back in, each token costs `per_copied`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StepCost {
-    /// Of a step with any row at all.
+    /// Time of a step that has a row at all.
     pub constant: Duration,
-    /// Of each row.
+    /// Time for each row.
     pub per_row: Duration,
-    /// Of each pair of a row and a position.
+    /// Time for each pair of a row and a position.
     pub per_pair: Duration,
-    /// Of each token that is copied to the host pool or back.
+    /// Time for each token that is copied to the host pool or back.
     pub per_copied: Duration,
 }
 // ANCHOR_END: step_cost
@@ -45,7 +45,7 @@ impl StepCost {
         }
     }
 
-    /// Of so many rows and pairs.
+    /// Time of a step with this number of rows and pairs.
     pub fn of_counts(&self, rows: u64, pairs: u64) -> Duration {
         if rows == 0 {
             return Duration::ZERO;
@@ -53,13 +53,13 @@ impl StepCost {
         self.constant + times(self.per_row, rows) + times(self.per_pair, pairs)
     }
 
-    /// Of a batch.
+    /// Time of a step with this batch.
     pub fn of(&self, batch: &Batch) -> Duration {
         let pairs = batch.positions.iter().map(|position| *position as u64 + 1);
         self.of_counts(batch.num_rows() as u64, pairs.sum())
     }
 
-    /// Of tokens that are copied to or from the host pool.
+    /// Time to copy this number of tokens to or from the host pool.
     pub fn of_copies(&self, tokens: u64) -> Duration {
         times(self.per_copied, tokens)
     }

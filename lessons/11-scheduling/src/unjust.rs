@@ -1,7 +1,7 @@
-//! Schedulers that forget somebody. The exercise "Catch starvation" asks for a test that tells them from the right one.
+//! Schedulers that forget a request. The exercise "Catch starvation" asks for a test that tells them from the right one.
 //!
 //! They have no model and no tokens: a request is a class, a number of steps and a size. Two of them run at a time, and together they may be as large as
-//! memory is. What is left is the question who joins next.
+//! memory is. What is left is the question which request joins next.
 
 use continuous_batching::request::SeqId;
 
@@ -15,11 +15,11 @@ pub const AGE: u64 = 6;
 // ANCHOR: subject
 /// What a test sees of a scheduler.
 pub trait Subject {
-    /// A request that runs for so many steps and holds `size` of [`ROOM`]; both at least 1. Class 0 is the most urgent. Ids count up from 1.
+    /// A request that runs for `steps` steps and holds `size` of [`ROOM`]; both at least 1. Class 0 is the most urgent. Ids count up from 1.
     fn submit(&mut self, class: u8, steps: usize, size: usize) -> SeqId;
-    /// Sends a request that runs back to the waiting ones. It keeps what it has done.
+    /// Preempts a running request: it waits again, and keeps what it has done.
     fn send_back(&mut self, id: SeqId);
-    /// One step: waiting requests join, then everybody who runs moves on. Returns who ran.
+    /// One step: waiting requests join, then every running one moves on. Returns the requests that ran.
     fn step(&mut self) -> Vec<SeqId>;
 }
 // ANCHOR_END: subject
@@ -40,12 +40,12 @@ pub const UNJUST: [(&str, Make); 8] = [
     ("counts waiting from the last step in which anybody joined", || {
         make(Fault::AgesSinceLastJoin)
     }),
-    ("counts waiting anew when a request is sent back", || {
+    ("counts waiting anew when a request is preempted", || {
         make(Fault::AgesSinceSentBack)
     }),
     ("lets the shortest of a class go first", || make(Fault::ShortestFirst)),
     ("lets the youngest of a class go first", || make(Fault::YoungestFirst)),
-    ("lets whoever fits pass the one that finds no room", || {
+    ("lets a request that fits pass one that finds no room", || {
         make(Fault::SkipsTheLarge)
     }),
     ("treats all classes alike", || make(Fault::NoClasses)),

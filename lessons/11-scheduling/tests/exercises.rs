@@ -52,7 +52,7 @@ mod ex_11_1_budget {
     }
 
     #[test]
-    fn nobody_gets_more_than_is_missing() {
+    fn no_request_gets_more_than_it_misses() {
         check(16, 4, &[3, 1, 2], &[3, 1, 2]);
     }
 
@@ -75,7 +75,7 @@ mod ex_11_1_budget {
         check(usize::MAX, usize::MAX, &[900, 1, 40], &[900, 1, 40]);
     }
 
-    /// All small cases: the sum stays within the budget, and nothing is left over while somebody could still use it.
+    /// All small cases: the sum stays within the budget, and nothing is left over while a request could still use it.
     #[test]
     fn the_budget_is_kept_and_used() {
         for (budget, chunk) in (1..7).flat_map(|budget| (1..4).map(move |chunk| (budget, chunk))) {
@@ -108,7 +108,7 @@ mod ex_11_2_ageing {
     }
 
     #[test]
-    fn who_has_just_come_is_in_its_own_class() {
+    fn a_new_request_is_in_its_own_class() {
         check(0, 0, 100, 0);
         check(3, 0, 100, 3);
     }
@@ -128,7 +128,7 @@ mod ex_11_2_ageing {
     }
 
     #[test]
-    fn nobody_is_more_urgent_than_class_zero() {
+    fn no_class_is_more_urgent_than_zero() {
         check(0, 1000, 100, 0);
         check(2, 900, 100, 0);
     }
@@ -154,7 +154,7 @@ mod ex_11_2_ageing {
     }
 
     #[test]
-    fn without_a_step_nobody_ages() {
+    fn without_a_step_no_request_ages() {
         check(2, 1000, 0, 2);
     }
 }
@@ -193,13 +193,13 @@ mod ex_11_3_victim {
     }
 
     #[test]
-    fn the_oldest_is_never_sent_back() {
+    fn the_oldest_is_never_preempted() {
         check(&[9, 0, 0], 0, Some(2));
         check(&[9, 0], 0, Some(1));
     }
 
     #[test]
-    fn nobody_whose_rows_are_scheduled_is_chosen() {
+    fn no_scheduled_request_is_chosen() {
         check(&[0, 9, 0, 1], 2, Some(3));
         check(&[0, 9, 9, 0], 3, Some(3));
     }
@@ -211,7 +211,7 @@ mod ex_11_3_victim {
     }
 
     #[test]
-    fn where_nobody_may_be_sent_back_the_answer_says_so() {
+    fn without_a_victim_the_answer_is_none() {
         check(&[5], 0, None);
         check(&[], 0, None);
         check(&[0, 0], 2, None);
@@ -460,7 +460,7 @@ mod ex_11_9_next_part {
     use scheduling::exercises::part::next_part;
     use training::TokenId;
 
-    /// A request with a prompt and an answer of these lengths, so many of whose tokens are computed, gets so many rows.
+    /// A request with a prompt and an answer of these lengths, of which the first `computed` tokens are computed, gets `rows` rows.
     #[track_caller]
     fn check(prompt: usize, output: usize, computed: usize, rows: usize, expected: (usize, usize, bool)) {
         let mut request = Request::new(SeqId(0), &vec![TokenId(7); prompt], 10, 64);
@@ -492,7 +492,7 @@ mod ex_11_9_next_part {
         check(4, 3, 6, 1, (6, 7, true));
     }
 
-    /// Sent back and forgotten: positions 0 to 2, 3 to 5, and 6. The second part lies behind the prompt, and its next token is known.
+    /// Preempted, with its blocks dropped: positions 0 to 2, 3 to 5, and 6. The second part lies behind the prompt, and its next token is known.
     #[test]
     fn an_answer_that_is_read_again_asks_for_nothing_before_its_end() {
         check(4, 3, 0, 3, (0, 3, false));
@@ -564,12 +564,12 @@ mod ex_11_5_starvation {
 
     #[test]
     fn a_large_one_is_tried() {
-        finds_out(&["lets whoever fits pass the one that finds no room"]);
+        finds_out(&["lets a request that fits pass one that finds no room"]);
     }
 
     #[test]
-    fn one_that_is_sent_back_is_tried() {
-        finds_out(&["counts waiting anew when a request is sent back"]);
+    fn a_preempted_request_is_tried() {
+        finds_out(&["counts waiting anew when a request is preempted"]);
     }
 
     #[test]
@@ -608,7 +608,7 @@ mod ex_11_6_chunks {
     }
 }
 
-/// 11.7 Who pays for priority.
+/// 11.7 The price of priority.
 mod ex_11_7_priority {
     use super::{expect, question};
     use continuous_batching::SeqId;
@@ -731,7 +731,7 @@ mod whole {
         expect(&format!("rows of both in each step\n{drawn}"), cells, expected);
     }
 
-    /// Two texts that can not both be long, by recompute and by swap: everybody gets all of its tokens, and somebody was sent back.
+    /// Two texts that can not both be long, by recompute and by swap: every request gets all of its tokens, and one was preempted.
     #[test]
     fn two_texts_in_the_memory_of_one_both_end() {
         for preemption in [Preemption::Recompute, Preemption::Swap] {
@@ -742,7 +742,7 @@ mod whole {
             let done = done.unwrap();
             let tokens: Vec<usize> = done.outcomes.iter().map(|outcome| outcome.tokens).collect();
             expect(&format!("{preemption:?}: tokens"), tokens, [20, 20]);
-            expect("somebody was sent back", done.stats.preemptions > 0, true);
+            expect("a request was preempted", done.stats.preemptions > 0, true);
             expect(
                 "tokens computed again, swaps back",
                 (done.stats.recomputed_tokens > 0, done.swaps.back > 0),

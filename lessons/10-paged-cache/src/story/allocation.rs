@@ -3,7 +3,7 @@
 use lab::chart::Chart;
 use lab::ledger;
 use lab::race::{Race, RaceResult};
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
 use paged_cache::BlockId;
 use paged_cache::allocator::BlockAllocator;
@@ -96,17 +96,7 @@ pub fn race(story: &mut Story) -> anyhow::Result<()> {
         freed,
         if freed { "all blocks, at once" } else { "not all" },
     );
-    story.predict(Prediction {
-        id: "freeing",
-        question: "A request ends, and its 20 blocks go back to the list. What happens to the keys and values in them?",
-        options: &[
-            Choice { text: "they are set to zero", answer_to_wrong: Some("Zeros would cost as much as writing the keys, and help nobody: whoever takes the block reads only what he has written.") },
-            Choice { text: "nothing, until another request writes there", answer_to_wrong: None },
-            Choice { text: "they are moved to a separate prefix cache", answer_to_wrong: Some("There is no other place. Free blocks are the prefix cache.") },
-        ],
-        answer: 1,
-        because: "Freeing a block writes two entries of the list. The numbers stay, and the ° of the first screen are blocks that can still be found.",
-    });
+    story.predict("freeing");
     claim(story, &race, &touched, freed);
     let points = |name: &str| -> Vec<(f64, f64)> {
         let median = |size: &usize| {

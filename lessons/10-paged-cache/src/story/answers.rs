@@ -1,4 +1,4 @@
-//! Several answers to one prompt: its blocks are held once, and one is copied when somebody writes.
+//! Several answers to one prompt: its blocks are held once, and the last one is copied for each further answer.
 
 use super::{BLOCK_SIZE, Scene};
 use continuous_batching::{Delivery, SeqId};
@@ -75,7 +75,7 @@ fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) ->
 pub fn count(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Several answers to one prompt",
-        "Each answer needs the keys of the same prompt. They hold the same blocks; who writes into one that others read too copies it first.",
+        "Each answer needs the keys of the same prompt. The answers share its full blocks; each gets a copy of the last block, into which it will write.",
     );
     let prompt_tokens = (scene.context() / 4).min(100);
     let mut table = Table::new(&[

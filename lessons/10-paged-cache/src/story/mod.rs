@@ -64,7 +64,7 @@ impl Scene {
         self.model.config.llama.max_seq_len.min(512)
     }
 
-    /// Bytes of keys and values of so many positions.
+    /// Bytes of the keys and values of `positions` positions.
     fn bytes(&self, positions: usize) -> u64 {
         let llama = &self.model.config.llama;
         let (layers, heads) = (llama.num_layers, llama.num_kv_heads);
@@ -100,8 +100,8 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     prefixes::first_token(&mut story, &scene)?;
     answers::count(&mut story, &scene)?;
     story.say(
-        "Memory follows length now, and what was computed once is kept as long as nobody needs its place. But whoever joins is still promised all that \
-         it may ever need, and a long prompt still holds up everybody who writes. Who may run, when, and for how long is lesson 11.",
+        "Memory follows length now, and what was computed once is kept until its block is needed. But a request that joins still reserves all blocks that \
+         it may ever need, and a long prompt still holds up every stream. Which requests run, when, and for how long is lesson 11.",
     );
     story.finish()
 }

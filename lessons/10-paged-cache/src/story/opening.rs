@@ -6,7 +6,7 @@ use anyhow::Context;
 use continuous_batching::{Delivery, Event, SeqId};
 use generation::generate::greedy;
 use generation::text::decode_continuation;
-use lab::story::{Choice, Prediction, Story};
+use lab::story::Story;
 use lab::table::Table;
 use lab::term::Tone;
 use paged_cache::exercises::place::block_place;
@@ -149,41 +149,8 @@ pub fn recall(story: &mut Story) {
         "Two questions from before",
         "If you begin with this lesson, skip them with Enter; lesson 08's page has what you need.",
     );
-    story.predict(Prediction {
-        id: "recall-slot",
-        question: "Lesson 08: a slot is for 512 tokens, and a text of 80 sits in it. Who can use the other 432 places?",
-        options: &[
-            Choice { text: "whoever waits", answer_to_wrong: Some("A slot has one owner. What waits needs a slot of its own.") },
-            Choice { text: "nobody, until the text is done", answer_to_wrong: None },
-            Choice { text: "the same text, for its other layers", answer_to_wrong: Some("Each layer has its own 512 places in each slot, and 432 of them are empty in each.") },
-        ],
-        answer: 1,
-        because: "The slot is reserved for the longest text that may come. That is the price of knowing that a request will run to its end.",
-    });
-    story.predict(Prediction {
-        id: "recall-kept",
-        question: "Lesson 06: of what does the key of a token in the last layer depend?",
-        options: &[
-            Choice {
-                text: "on the token alone",
-                answer_to_wrong: Some(
-                    "The embedding does. A key of a later layer is made of a row that has attended to others.",
-                ),
-            },
-            Choice {
-                text: "on the token and its position",
-                answer_to_wrong: Some(
-                    "In the first layer, yes. After it a row holds what attention brought from the rows before.",
-                ),
-            },
-            Choice {
-                text: "on the token, its position, and all tokens before it",
-                answer_to_wrong: None,
-            },
-        ],
-        answer: 2,
-        because: "And on nothing behind it. So what is kept for a text serves every text that begins with it.",
-    });
+    story.predict("recall-slot");
+    story.predict("recall-kept");
 }
 
 /// From positions to blocks, for two texts that take turns.

@@ -5,7 +5,7 @@ use continuous_batching::{Delivery, Engine, Event, FirstCome, Memory, Runner};
 use lab::chart::Chart;
 use lab::ledger;
 use lab::race::{Race, RaceResult};
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
 use paged_cache::hash::Salt;
 use paged_cache::{BlockManager, Sharing};
@@ -24,28 +24,8 @@ pub fn questions(story: &mut Story) {
         "What may be used again?",
         "Two tables may name the same block. So a text that begins as an earlier one did need not be computed from its beginning.",
     );
-    story.predict(Prediction {
-        id: "equal-text",
-        question: "16 tokens are in memory, as the second block of a text. Another text has the same 16 tokens as its second block, behind another first block. How many blocks does it find?",
-        options: &[
-            Choice { text: "1: the same tokens at the same positions", answer_to_wrong: Some("Token and position decide the keys of the first layer alone. All other layers see what the rows before have told this one.") },
-            Choice { text: "0", answer_to_wrong: None },
-            Choice { text: "2: the second block brings the first one along", answer_to_wrong: Some("Its own first block holds other tokens, and their keys are needed.") },
-        ],
-        answer: 1,
-        because: "A key depends on all tokens before it, so the name of a block is made of the name before it and of its own tokens. What matches is a beginning.",
-    });
-    story.predict(Prediction {
-        id: "full-hit",
-        question: "A prompt of 64 tokens comes a second time, and all four of its blocks are in memory. How many of its rows are computed?",
-        options: &[
-            Choice { text: "0", answer_to_wrong: Some("Then there is no row whose logits say what comes next.") },
-            Choice { text: "16", answer_to_wrong: None },
-            Choice { text: "64", answer_to_wrong: Some("The first three blocks are used as they are.") },
-        ],
-        answer: 1,
-        because: "The last token has to be computed for its logits, and hits come in whole blocks: the last block is given back.",
-    });
+    story.predict("equal-text");
+    story.predict("full-hit");
 }
 
 /// Submits a prompt to an idle engine; the time until its first token, and the token.
@@ -79,13 +59,13 @@ fn prompt(scene: &Scene, shared: usize, len: usize, own: usize) -> Vec<TokenId> 
 pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "The first token of a text that begins alike",
-        "Prompts of one length. A part of each was computed before, for somebody else. A salt of its own makes sure that nothing is found.",
+        "Prompts of one length. A part of each was computed before, for another request. With a salt of its own a request finds nothing.",
     );
     let len = scene.context() * 3 / 4 / BLOCK_SIZE * BLOCK_SIZE;
     let shares: Vec<usize> = (0..=4)
         .map(|quarter| (len - BLOCK_SIZE) * quarter / 4 / BLOCK_SIZE * BLOCK_SIZE)
         .collect();
-    // So many blocks that nothing is evicted during the race: to find it is the question here.
+    // Enough blocks that nothing is evicted during the race: the question is how fast it is found.
     let num_blocks = 64 * len / BLOCK_SIZE;
     let engine = RefCell::new(scene.engine(BlockManager::new(num_blocks.min(4096), BLOCK_SIZE, len + BLOCK_SIZE), 1));
     let slots = RefCell::new(scene.slot_engine(1, len + 1));
@@ -174,7 +154,7 @@ pub fn first_token(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         .x_label("tokens of the prompt that were computed before")
         .y_label("ms to the first token")
         .note(&format!(
-            "prompts of {len} tokens, nobody else there, model {}",
+            "prompts of {len} tokens, one at a time, model {}",
             scene.model.name
         ))
         .series(SLOTS, points(SLOTS))

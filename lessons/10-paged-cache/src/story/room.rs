@@ -3,7 +3,7 @@
 use super::{BLOCK_SIZE, Scene};
 use continuous_batching::slots::Slots;
 use lab::chart::Chart;
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
 use paged_cache::BlockManager;
 use paged_cache::regions::Regions;
@@ -28,17 +28,7 @@ pub fn half_a_block(story: &mut Story) {
         "Half a block is empty",
         "A text takes a block when it reaches it. All its blocks are full but the last one.",
     );
-    story.predict(Prediction {
-        id: "half-a-block",
-        question: "Blocks hold 16 positions. Texts are around 80 tokens long, or around 40. Which share of the blocks that they hold do they use?",
-        options: &[
-            Choice { text: "94 % in both: one place of 16 is lost", answer_to_wrong: Some("Only the last block of a text is not full; all before it are.") },
-            Choice { text: "91 % at 80 tokens, 84 % at 40", answer_to_wrong: None },
-            Choice { text: "50 % in both: half is empty", answer_to_wrong: Some("Half of one block is empty, not half of all of them.") },
-        ],
-        answer: 1,
-        because: "0 to 15 places of the last block are empty, 7.5 in the mean: 80 of 87.5, and 40 of 47.5.",
-    });
+    story.predict("half-a-block");
     let mut table = Table::new(&["tokens", "block 1", "block 4", "block 16", "block 64", "slot of 512"]);
     for mean in [40, 80, 160, 320] {
         let used = |block: usize| format!("{:.0} %", 100.0 * used(mean, block));
@@ -123,8 +113,8 @@ pub fn three_ways(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     }
     story.table(&table);
     story.say(
-        "Means over the steps in which somebody waited. Of what is held, or free and of no use to the one who waits, a share holds tokens. The rest of all \
-         memory is promised to those who run, or too little for the next one.",
+        "Means over the steps in which a text waited. The share is that of tokens in the memory that is held, or free and of no use to the waiting text. The rest of \
+         all memory is reserved by running texts, or too little for the next one.",
     );
     let usage: Vec<f64> = runs.iter().map(|(_, run, crowded)| run.mean_usage(*crowded)).collect();
     story.values("usage", &usage);

@@ -5,7 +5,7 @@ use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::{Admission, KvCache, Memory, Request, SeqId, SlotCache, Slots};
 use lab::chart::Chart;
 use lab::race::Race;
-use lab::story::{Choice, Prediction, Story};
+use lab::story::Story;
 use lab::table::Table;
 use paged_cache::{BlockManager, PagedCache};
 use std::time::Duration;
@@ -94,17 +94,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "How large is a block?",
         "Small blocks waste little, and cut what attention reads into many pieces.",
     );
-    story.predict(Prediction {
-        id: "attention",
-        question: "A text of some hundred positions, once in one piece and once in blocks of 16 that lie apart. How fast is attention over the blocks?",
-        options: &[
-            Choice { text: "faster: only the blocks that are needed are read", answer_to_wrong: Some("One piece reads no more than it needs either: up to the row's own position.") },
-            Choice { text: "at best as fast: the same numbers, in more pieces", answer_to_wrong: None },
-            Choice { text: "16 times slower: each block is a search", answer_to_wrong: Some("Nothing is searched. The table says where the next block is.") },
-        ],
-        answer: 1,
-        because: "The same keys and values are read and the same multiply-adds done. What can differ is how well the processor knows where reading goes on.",
-    });
+    story.predict("attention");
     let llama = &scene.model.config.llama;
     let context = scene.context() * 3 / 4;
     let mut slots = SlotCache::new(llama, TEXTS, context);

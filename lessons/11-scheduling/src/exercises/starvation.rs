@@ -2,12 +2,12 @@
 
 use crate::unjust::{AGE, Subject};
 
-/// Tests whom a scheduler forgets: `Ok` for the right one ([`crate::unjust::correct`]), and for each unjust one of [`crate::unjust::UNJUST`] an error that
+/// Tests whether a scheduler forgets a request: `Ok` for the right one ([`crate::unjust::correct`]), and for each unjust one of [`crate::unjust::UNJUST`] an error that
 /// says in a few words what was seen.
 ///
-/// `make` gives a new scheduler at each call. What is promised: of those that wait the most urgent class goes first, and within a class who came first; each
-/// [`AGE`] steps since its arrival make a request one class more urgent, whether it was sent back meanwhile or not; and the first that finds no room ends the
-/// search. So nobody that came `class * AGE` or more steps after a request joins while that one waits.
+/// `make` gives a new scheduler at each call. The promise: of the waiting requests the most urgent class goes first, and within a class the oldest; each
+/// [`AGE`] steps since its arrival make a request one class more urgent, whether it was preempted meanwhile or not; and the first that finds no room ends the
+/// search. So no request that came `class * AGE` or more steps after another one joins while that one waits.
 ///
 /// # Errors
 /// What was seen, for a scheduler that breaks one of these.
@@ -57,7 +57,7 @@ pub fn test_starvation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), String
                 let passed = flood.iter().find(|(id, came)| is_new(id) && *came >= late);
                 if let Some((id, came)) = passed {
                     return Err(format!(
-                        "class {class}, {steps} steps, size {size}, sent back: {is_sent_back}: {id} came {came} steps later and joined before it"
+                        "class {class}, {steps} steps, size {size}, preempted: {is_sent_back}: {id} came {came} steps later and joined before it"
                     ));
                 }
             }

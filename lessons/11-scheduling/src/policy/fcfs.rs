@@ -3,7 +3,7 @@ use crate::meta::Candidate;
 use std::cmp::Ordering;
 use std::time::Duration;
 
-/// First come, first served. Nobody starves: whoever waits has only finitely many before it. One long request holds up all short ones behind it.
+/// First come, first served. No request starves, as only finitely many are before it. One long request holds up all short ones behind it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fcfs;
 

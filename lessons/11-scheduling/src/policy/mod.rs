@@ -1,7 +1,7 @@
-//! Whose turn it is: small parts that compare two waiting requests by their numbers.
+//! The order of joining: small parts that compare two waiting requests by their numbers.
 //!
-//! A policy says who goes before whom at a point in time, and nothing else. It never sees tokens, memory or the batch, so it can be tried on a page of
-//! numbers and exchanged without touching the engine. Of two that are equal for a policy, the one that came first goes first.
+//! A policy says which of two requests goes first at a point in time, and nothing else. It never sees tokens, memory or the batch, so it can be tried on a page of
+//! numbers and exchanged without touching the engine. Of two requests that are equal for a policy, the older one goes first.
 
 mod cap;
 mod fcfs;
@@ -30,7 +30,7 @@ pub trait Policy: Send {
     /// Whether `a` goes before `b` (`Less`), behind it, or is as good. To be a total order at any one `now`.
     fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering;
 
-    /// The class that a running request counts as where somebody has to give its memory back.
+    /// The class that a running request counts as where a victim is chosen.
     fn class_of(&self, _now: Duration, class: Class, _arrival: Duration) -> Class {
         class
     }

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_begins_after_the_horizon_and_whoever_waits_too_long_gives_up() {
+    fn no_step_begins_after_the_horizon_and_a_long_wait_is_given_up() {
         let ms = Duration::from_millis;
         let mut setup = Setup::new(1, 64);
         setup.cost = StepCost::equal_steps(ms(10));

@@ -3,7 +3,7 @@
 use super::Scene;
 use super::world::{self, in_ms, percentile_ms};
 use lab::chart::Chart;
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
 use scheduling::policy::{Fcfs, LengthCap, Policy, ShortestPrompt};
 use scheduling::simulate::{Job, Setup};
@@ -78,16 +78,7 @@ pub fn by_one(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "One long request, and short ones behind it",
         "It blocks in two ways: while its prompt is read in one long step, and while it waits for memory at the head of the queue.",
     );
-    story.predict(Prediction {
-        id: "blocking",
-        question: "A long prompt stands first in the queue and finds no room in memory. Prompts are cut into chunks. Do the short ones behind it get their turn?",
-        options: &[
-            Choice { text: "yes: only a chunk of it has to fit", answer_to_wrong: Some("Admitted for a chunk, it would be sent back at the next one, and send others back. The whole text has to fit.") },
-            Choice { text: "no: the order of arrival makes them wait", answer_to_wrong: None },
-        ],
-        answer: 1,
-        because: "Chunks help while it is read, not while it waits. Against that only another order helps: a cap or short ones first, with a limit on patience.",
-    });
+    story.predict("blocking");
     let jobs = jobs(scene.seed);
     let mut table = Table::new(&["short ones, ms", "P50", "P99", "memory short: P50", "P99", "long ones"]);
     let mut tails = Vec::new();

@@ -1,4 +1,4 @@
-//! What chunks do to those who wait, measured on the real model.
+//! What chunks do to waiting requests, measured on the real model.
 
 use super::stall::{self, BEFORE, Seen};
 use super::world::in_ms;

@@ -3,7 +3,7 @@
 use super::Scene;
 use super::world::{self, in_ms};
 use lab::chart::Chart;
-use lab::story::{Claim, NumberPrediction, Story, Verdict};
+use lab::story::{Answer, Claim, Story, Verdict};
 use lab::table::Table;
 use scheduling::TenantId;
 use scheduling::policy::{FairQuota, Fcfs, Policy, ShortestPrompt};
@@ -16,7 +16,7 @@ use std::time::Duration;
 const LOADS: [f64; 7] = [0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 2.0];
 /// Requests of each run.
 const COUNT: usize = 800;
-/// A request is in time up to so many times of what its kind needs when nobody else is there.
+/// A request is in time up to this multiple of the time that its kind needs when it is alone.
 const OBJECTIVE: u32 = 5;
 /// So much less in time is no difference.
 const SAME: f64 = 0.05;
@@ -90,7 +90,7 @@ fn ways(timeout: Duration) -> Vec<Way> {
 pub fn sweep(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Ask how far the simple order carries",
-        "First come, first served needs no thought. Let the load grow, and count who is served in time: within five times of what the request needs when it is alone.",
+        "First come, first served needs no thought. Let the load grow, and count the requests that are served in time: within five times of what the request needs when it is alone.",
     );
     let capacity = world::capacity(scene.seed, &world::three_kinds())?;
     let objectives = objectives(scene, capacity)?;
@@ -117,14 +117,7 @@ pub fn sweep(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         }
     }
     let at_double = all[0][LOADS.len() - 1].1;
-    story.predict_number(NumberPrediction {
-        id: "overload",
-        question: "Twice as much comes as can be served, first come, first served, no timeout. Half of it could be served in time at best. How many of a hundred requests are?",
-        answer: (100.0 * at_double).round(),
-        unit: "of a hundred",
-        within: 2.0,
-        because: "The queue grows all the time, so everybody who is served was late long before its turn. The machine is busy with work that nobody wants any more.",
-    });
+    story.predict_measured("overload", Answer::Number((100.0 * at_double).round()), &[]);
     story.say("All requests:");
     table(story, "all", &names, &all);
     story.say("Those of three tenants that send 15 % each, while a fourth sends the rest:");
@@ -166,7 +159,7 @@ fn drawn(story: &mut Story, names: &[&str], all: &[Shares], modest: &[Shares]) -
     Ok(())
 }
 
-/// The first load from which on some other order serves so many more in time; `None`: there is none.
+/// The first load from which on another order serves clearly more requests in time; `None` if there is none.
 fn beaten(shares: &[Shares]) -> Option<usize> {
     (0..LOADS.len()).find(|load| {
         let best = shares[SIMPLE + 1..].iter().map(|other| other[*load].1);

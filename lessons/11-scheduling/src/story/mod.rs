@@ -103,7 +103,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     load::sweep(&mut story, &scene)?;
     policies::compared(&mut story, &scene)?;
     story.say(
-        "Nothing in this lesson made the machine faster. It decided who waits, for how long, and who pays when memory is gone. The next lessons make the step itself \
+        "Nothing in this lesson made the machine faster. It decided which requests wait, for how long, and which one is preempted when memory is gone. The next lessons make the step itself \
          cheaper: first by storing the weights in fewer bytes.",
     );
     story.finish()

@@ -4,7 +4,7 @@ use super::stall::{self, BEFORE, TOKENS};
 use super::world::in_ms;
 use super::{Scene, stall::Seen};
 use generation::candidates::visible;
-use lab::story::{Choice, Prediction, Story};
+use lab::story::Story;
 use lab::term::{self, Tone};
 use training::TokenId;
 
@@ -36,7 +36,7 @@ pub fn two_streams(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let long = stall::long_prompt(scene).len();
     story.say("");
     story.say(format!(
-        "A text is written, token by token. After {BEFORE} tokens somebody else sends a prompt of {long} tokens. Each bar is the time that the next token took."
+        "A text is generated token by token. After {BEFORE} tokens another client sends a prompt of {long} tokens. Each bar is the time that the next token took."
     ));
     story.say("");
     let most = whole.longest().max(chunked.longest());
@@ -80,7 +80,7 @@ pub fn two_streams(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.values("longest_chunked_ms", in_ms(chunked.longest()));
     story.say_as(
         Tone::Dim,
-        "The tokens are the same, and so is the work of the prompt. What differs is who waits for it, and when.",
+        "The tokens are the same, and so is the work of the prompt. What differs is which tokens wait for it, and when.",
     );
     Ok(())
 }
@@ -91,26 +91,6 @@ pub fn recall(story: &mut Story) {
         "Two questions from before",
         "If you begin with this lesson, skip them with Enter; the pages of lessons 08 and 10 have what you need.",
     );
-    story.predict(Prediction {
-        id: "recall-step",
-        question: "Lesson 08: five texts are being written when a prompt of 400 tokens joins. How many rows has the next step?",
-        options: &[
-            Choice { text: "5: the prompt gets a step of its own", answer_to_wrong: Some("A batch is ragged: rows of prompts and of texts stand in one pass.") },
-            Choice { text: "405", answer_to_wrong: None },
-            Choice { text: "6", answer_to_wrong: Some("A prompt is many rows at once: each of its tokens needs keys and values.") },
-        ],
-        answer: 1,
-        because: "One row for each text, 400 for the prompt, in one pass. It gives six tokens, and all six wait for all 405 rows.",
-    });
-    story.predict(Prediction {
-        id: "recall-blocks",
-        question: "Lesson 10: a text in blocks of 16 has 48 tokens. How many blocks does it hold, and what does its next token need?",
-        options: &[
-            Choice { text: "3, and a fourth", answer_to_wrong: None },
-            Choice { text: "3, and nothing", answer_to_wrong: Some("48 positions fill three blocks to the last place.") },
-            Choice { text: "as many as its longest possible answer needs", answer_to_wrong: Some("That was a slot. A table of blocks grows with its text.") },
-        ],
-        answer: 0,
-        because: "Three full blocks. A fourth has to be free at that moment; this lesson asks what happens when none is.",
-    });
+    story.predict("recall-step");
+    story.predict("recall-blocks");
 }

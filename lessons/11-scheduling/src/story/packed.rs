@@ -2,12 +2,13 @@
 
 use super::world::in_ms;
 use continuous_batching::Delivery;
-use lab::story::{Choice, Prediction, Story};
+use lab::story::Story;
 use lab::term::Tone;
 use scheduling::policy::Fcfs;
 use scheduling::simulate::{Setup, engine};
 use scheduling::step_cost::StepCost;
 use scheduling::trace::{self, StepTrace};
+use std::fmt::Display;
 use std::time::Duration;
 use training::TokenId;
 
@@ -28,7 +29,7 @@ pub fn drawn(story: &mut Story) -> anyhow::Result<()> {
     const BUDGET: usize = 16;
     story.step(
         "Fill a budget",
-        "Every step may have so many rows. Whoever writes a text gets one first; prompts share what is left, each at most a chunk.",
+        "A step has a budget of rows. Every stream gets one first; prompts share what is left, each at most a chunk.",
     );
     let setup = Setup::new(5, 128).with_budget(BUDGET, 8);
     let mut engine = engine(&setup, Box::new(Fcfs));
@@ -68,24 +69,14 @@ fn priced(story: &mut Story) {
         ..StepCost::default()
     };
     let (whole, chunk) = (cost.of_counts(513, 0), cost.of_counts(65, 0));
-    let because = format!(
-        "Whole: 513 rows and one reading of the weights, {:.0} ms with this cost of a step. In chunks: 8 readings and 520 rows, {:.0} ms. But the stream has eight tokens in \
-         that time, each after {:.0} ms.",
-        in_ms(whole),
-        8.0 * in_ms(chunk),
-        in_ms(chunk)
-    );
-    story.predict(Prediction {
-        id: "chunk-cost",
-        question: "A prompt of 512 is read beside one stream, whole in one step or in 8 chunks of 64. A step costs 6 ms and an eighth of a millisecond a row. Which takes less time in all?",
-        options: &[
-            Choice { text: "the chunks", answer_to_wrong: Some("That is the idea that chunking adds throughput. Each chunk is a quick step, but the weights are read for each of them.") },
-            Choice { text: "whole", answer_to_wrong: None },
-            Choice { text: "the same: the rows are the same", answer_to_wrong: Some("The rows are, but not the readings of the weights: eight instead of one.") },
-        ],
-        answer: 1,
-        because: &because,
-    });
+    let ms = |time: f64| format!("{time:.0}");
+    let (whole_ms, chunks_ms, chunk_ms) = (ms(in_ms(whole)), ms(8.0 * in_ms(chunk)), ms(in_ms(chunk)));
+    let values: [(&str, &dyn Display); 3] = [
+        ("whole_ms", &whole_ms),
+        ("chunks_ms", &chunks_ms),
+        ("chunk_ms", &chunk_ms),
+    ];
+    story.predict_with("chunk-cost", &values);
     story.values("whole_ms", in_ms(whole));
     story.values("eight_chunks_ms", 8.0 * in_ms(chunk));
 }

@@ -137,7 +137,7 @@ pub fn compared(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     story.say(
         "An order that gives more tokens a second while requests keep coming has chosen the cheap ones; the dear ones still wait. Let the queue run dry, and all orders take nearly \
-         the same time. What an order moves is who waits, and each pays for its gain with somebody else's time.",
+         the same time. An order moves the waiting from some requests to others, and the gain of one is paid with the time of another.",
     );
     let names = traffic.map(|(name, ..)| name);
     drawn(story, &names, &all)

@@ -4,7 +4,7 @@ use super::{BLOCK_SIZE, Means, Scene};
 use continuous_batching::{Delivery, Event, SeqId};
 use lab::ledger;
 use lab::race::Race;
-use lab::story::{Choice, Prediction, Story};
+use lab::story::Story;
 use lab::table::Table;
 use scheduling::Preemption;
 use scheduling::stats::ScheduleStats;
@@ -20,19 +20,9 @@ const FIT: usize = 4;
 pub fn text(story: &mut Story) -> anyhow::Result<()> {
     story.step(
         "Take memory back",
-        "Every text grows, and all of them together may outgrow memory. Then somebody has to give his blocks back: the least urgent, the youngest, never the oldest.",
+        "Every text grows, and all of them together may outgrow memory. Then a request is preempted: the youngest of the least urgent class, never the oldest of all.",
     );
-    story.predict(Prediction {
-        id: "sent-back",
-        question: "A request had a prompt of 12 tokens and has written 30 when its blocks are taken and forgotten. It is admitted again. How many rows are computed before its 31st token?",
-        options: &[
-            Choice { text: "12", answer_to_wrong: Some("That is the idea that preemption loses text. The client has 30 tokens already; if it began anew they would come twice.") },
-            Choice { text: "42", answer_to_wrong: None },
-            Choice { text: "72", answer_to_wrong: Some("Nothing is written twice. The tokens are known, only their keys and values are gone.") },
-        ],
-        answer: 1,
-        because: "Prompt and answer are one known text, read like a longer prompt. Only its last row is asked for a token.",
-    });
+    story.predict("sent-back");
     Ok(())
 }
 
@@ -85,7 +75,7 @@ pub fn raced(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     ));
     let mut table = Table::new(&[
         "memory",
-        "sent back",
+        "preemptions",
         "rows",
         "computed again",
         "copied tokens",

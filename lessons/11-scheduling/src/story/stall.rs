@@ -58,7 +58,7 @@ pub fn before(scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<Seen> {
     watch(scene, engine, prompt, TOKENS)
 }
 
-/// This lesson's, with chunks of at most so many rows.
+/// This lesson's schedule, with chunks of at most `chunk` rows.
 pub fn in_chunks(scene: &Scene, prompt: &[TokenId], chunk: usize) -> anyhow::Result<Seen> {
     for_tokens(scene, prompt, chunk, TOKENS)
 }

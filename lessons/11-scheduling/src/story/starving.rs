@@ -1,9 +1,9 @@
-//! Q1: who starves, and what helps.
+//! Q1: which requests starve, and what helps.
 
 use super::Scene;
 use super::world::{self, in_ms};
 use lab::chart::Chart;
-use lab::story::{Choice, Claim, Prediction, Story, Verdict};
+use lab::story::{Claim, Story, Verdict};
 use lab::table::Table;
 use scheduling::policy::{Fcfs, PlacesPerClass, Policy, Priority, PriorityWithAgeing};
 use scheduling::simulate::{Job, Simulation};
@@ -28,7 +28,7 @@ fn policies() -> Vec<(&'static str, Box<dyn Policy>)> {
     ]
 }
 
-/// Three classes of equal requests that come for so many seconds.
+/// Three classes of equal requests, over a number of seconds.
 fn rush(seed: u64, capacity: f64, seconds: u64) -> Vec<Job> {
     let lengths = lengths();
     let mut jobs: Vec<Job> = (0..3u8)
@@ -66,23 +66,13 @@ fn worst(done: &Simulation, jobs: &[Job], class: u8) -> f64 {
     in_ms(waits.max().unwrap_or_default())
 }
 
-/// Who waits how long, on the virtual clock.
+/// Waiting times by class, on the virtual clock.
 pub fn by_class(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "Let some go first",
         "Three classes, and a rush in which a tenth more comes than can be served, nearly all of it urgent. On the virtual clock, with a stated cost of a step.",
     );
-    story.predict(Prediction {
-        id: "priority",
-        question: "Eight equal requests wait for one place; every second one is urgent. They run in the order of arrival, or the urgent ones first. What happens to the sum of all waiting?",
-        options: &[
-            Choice { text: "it falls", answer_to_wrong: Some("That is the idea that priority is free. The k-th to run waits for k - 1 others, whoever it is.") },
-            Choice { text: "nothing", answer_to_wrong: None },
-            Choice { text: "it rises", answer_to_wrong: Some("The others wait longer, but each turn that one loses another one gains.") },
-        ],
-        answer: 1,
-        because: "0 + 1 + … + 7 turns in either order. Priority moves waiting from one to another.",
-    });
+    story.predict("priority");
     let capacity = world::capacity(scene.seed, &lengths())?;
     let mut table = Table::new(&[
         "worst wait, s",

@@ -125,7 +125,7 @@ pub fn percentile_ms(times: &[Duration], percent: f64) -> f64 {
     percentile(times, percent).map_or(0.0, in_ms)
 }
 
-/// Times to the first token of some of the requests. Who had none by the end has waited until then at least.
+/// Times to the first token of some of the requests. A request that had none by the end has waited at least until then.
 pub fn first_tokens<'a>(done: &'a Simulation, jobs: &'a [Job], wanted: impl Fn(&Job) -> bool + 'a) -> Vec<Duration> {
     let of_kind = done.outcomes.iter().zip(jobs);
     let ttft = |outcome: &Outcome| {

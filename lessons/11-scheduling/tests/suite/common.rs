@@ -153,7 +153,7 @@ pub fn assert_empty<X>(engine: &ModelEngine<'_, X>) {
     assert_eq!(engine.memory.device.num_held(), 0, "blocks held");
 }
 
-/// The answer drawn with these parameters: lesson 06's pass, lesson 09's sampler, nobody else there.
+/// The answer drawn with these parameters for a request alone: lesson 06's pass, lesson 09's sampler.
 pub fn sampled(
     model: &Model,
     prompt: &[TokenId],

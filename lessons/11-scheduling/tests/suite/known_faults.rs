@@ -115,7 +115,7 @@ fn a_request_joins_only_when_its_whole_text_fits() {
     assert_eq!(listener.tokens[&second].len(), 4);
 }
 
-/// The other half of vllm#25538: whoever is the oldest keeps what it has, so it comes to its end in as many steps as if it were alone.
+/// The other half of vllm#25538: the oldest request keeps what it has, so it comes to its end in as many steps as if it were alone.
 #[test]
 fn the_oldest_is_never_the_victim() {
     for preemption in [Preemption::Recompute, Preemption::Swap] {

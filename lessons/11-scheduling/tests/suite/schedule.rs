@@ -1,4 +1,4 @@
-//! Who is computed when, as pictures, and what the figure reads.
+//! The rows of each step, as pictures, and what the figure reads.
 
 use crate::common::{At, meta, ms};
 use continuous_batching::{Delivery, Event};

@@ -1,4 +1,4 @@
-//! Policies as orders, and how long anybody waits under each of them. All on the virtual clock.
+//! Policies as orders, and the waiting times under each of them. All on the virtual clock.
 
 use crate::common::{job, meta, ms};
 use continuous_batching::SeqId;
@@ -51,7 +51,7 @@ fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// With the number as the last word each policy is a total order at any time: nobody is equal to another, turning round turns round, and who goes before
+    /// With the number as the last word each policy is a total order at any time: no two are equal, turning round turns round, and a request that goes before
     /// one that goes before a third goes before the third.
     #[test]
     fn every_policy_is_a_total_order(waiting in candidates(), now in 100..300u64) {
@@ -76,8 +76,8 @@ proptest! {
         }
     }
 
-    /// The stated bound of ageing: nobody that came `class * step` or more after a request starts before it. So it waits for the work of those that came before
-    /// that moment, and for nobody else, however many come.
+    /// The stated bound of ageing: no request that came `class * step` or more after another one starts before it. So a request waits for the work of those
+    /// that came before that moment, and for no other, however many come.
     #[test]
     fn ageing_keeps_its_bound(
         drawn in prop::collection::vec((0..30u64, 0..4u8, 1..5usize), 1..60),
@@ -119,7 +119,7 @@ fn flooded(policy: Box<dyn Policy>, steps: u64) -> Duration {
     done.outcomes[1].waited(done.end)
 }
 
-/// Pure priority has no bound: whoever is patient waits as long as the others keep coming. Ageing has one, whatever they do.
+/// Pure priority has no bound: a patient request waits as long as urgent ones keep coming. Ageing has a bound.
 #[test]
 fn pure_priority_has_no_bound_and_ageing_has_one() {
     for steps in [50, 100, 400] {
@@ -146,7 +146,7 @@ fn a_quota_keeps_a_place_for_the_low_class() {
     };
     let (strict, quota) = (run(Box::new(Priority)), run(Box::new(PlacesPerClass { places: 1 })));
     assert!(worst(&strict) > ms(1500), "{:?}", worst(&strict));
-    // At most the one of its own class that came 100 ms before, and whoever holds a place for 40 ms.
+    // At most the request of its own class that came 100 ms before, and one that holds a place for 40 ms.
     assert!(worst(&quota) <= ms(50), "{:?}", worst(&quota));
 }
 
@@ -213,7 +213,7 @@ fn a_tenant_that_was_away_brings_no_credit() {
     assert!((served(0) - served(1)).abs() <= 1, "{} {}", served(0), served(1));
 }
 
-/// The same where everybody was away: a newcomer who asks first owes nothing, and is owed nothing.
+/// The same where all tenants were away: the first one to ask owes nothing, and is owed nothing.
 #[test]
 fn after_an_idle_time_all_tenants_start_from_the_same_number() {
     let mut setup = Setup::new(1, 64);
@@ -239,9 +239,9 @@ fn after_an_idle_time_all_tenants_start_from_the_same_number() {
     assert_eq!((early(0), early(1)), (10, 10));
 }
 
-/// First come, first served with a limit on waiting: those who get in got in soon, the others are told.
+/// First come, first served with a limit on waiting: a request is served soon, or told that it is not.
 #[test]
-fn with_a_timeout_nobody_is_served_late() {
+fn with_a_timeout_no_request_is_served_late() {
     let mut setup = Setup::new(2, 64);
     setup.limits.max_wait = Some(ms(100));
     let jobs: Vec<Job> = (0..400).map(|i| job(2 * i, 0, 4, 10)).collect();
