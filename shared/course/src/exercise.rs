@@ -52,18 +52,9 @@ pub struct Idea {
     pub passes: Vec<String>,
     /// Text that the message of the first failing test contains; empty when any message will do.
     pub message: String,
-    /// The form of earlier lessons: one test that fails, and nothing about the others.
-    test: String,
     /// How [`crate::verify`] plants the idea.
     #[serde(flatten)]
     pub fault: Fault,
-}
-
-impl Idea {
-    /// Whether it is written in the earlier form, which has no fault to plant.
-    pub fn is_old(&self) -> bool {
-        !self.test.is_empty()
-    }
 }
 
 /// An ordinary bug, which is none of the exercise's wrong ideas.
@@ -367,9 +358,6 @@ pub fn parse(text: &str, number: &str, folder: &str, shown: &str) -> Result<Task
         if exercise.page.is_empty() {
             exercise.page = format!("book/src/{folder}.md#{}", exercise.id.replace('.', "-"));
         }
-        for idea in exercise.ideas.iter_mut().filter(|idea| idea.is_old()) {
-            idea.fails = vec![idea.test.clone()];
-        }
         tasks.exercises.push(exercise);
     }
     for table in file.predictions {
@@ -450,7 +438,7 @@ mod tests {
         refused(&format!("{options}answer = 1\nfunction = \"a::b\"\n"), "no function");
     }
 
-    /// Both ways to plant a fault, and the form of earlier lessons.
+    /// Both ways to plant a fault.
     #[test]
     fn an_idea_has_tests_a_message_and_a_fault() {
         let text = r#"
@@ -458,9 +446,6 @@ mod tests {
 id = "05.1"
 title = "Sum"
 function = "a::b"
-[[exercises.ideas]]
-name = "Old"
-test = "first"
 [[exercises.ideas]]
 name = "New"
 fails = ["first"]
@@ -478,21 +463,15 @@ within = 1.1
 "#;
         let tasks = parse(text, "05", "05-x", "course.toml").unwrap();
         let exercise = &tasks.exercises[0];
-        let [old, new] = exercise.ideas.as_slice() else {
-            panic!("{exercise:?}")
-        };
-        assert!(old.is_old() && old.fault.is_empty() && !new.is_old());
-        assert_eq!(
-            (&old.fails, &new.passes),
-            (&vec!["first".to_owned()], &vec!["second".to_owned()])
-        );
+        let new = &exercise.ideas[0];
+        assert_eq!((new.fails[0].as_str(), new.passes[0].as_str()), ("first", "second"));
         assert_eq!(new.fault.planted("let x = x + 1;"), Ok("let x = x;".to_owned()));
         let error = new.fault.planted("x + 1, x + 1").unwrap_err();
         assert_eq!(error, "expected \"x + 1\" once in the body, found it 2 times");
         assert_eq!(exercise.others[0].fault.planted("1"), Ok("0".to_owned()));
         assert_eq!(
             (tasks.predictions[0].unit.as_str(), tasks.predictions[0].line),
-            ("rows", 18)
+            ("rows", 15)
         );
     }
 }

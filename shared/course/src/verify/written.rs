@@ -2,7 +2,7 @@
 
 use crate::check::words;
 use crate::error::CourseError;
-use crate::exercise::{self, Exercise, Idea, Kind, Prediction};
+use crate::exercise::{self, Exercise, Kind, Prediction};
 use crate::source::{self, functions};
 use crate::tools::Course;
 use crate::twin::Twin;
@@ -18,7 +18,6 @@ pub fn all(course: &Course, twin: &Twin, problems: &mut Vec<String>) -> Result<(
         ));
     }
     let mut groups: Vec<&str> = Vec::new();
-    let is_new = !twin.exercises.iter().flat_map(|one| &one.ideas).any(Idea::is_old);
     for exercise in &twin.exercises {
         let mut missing = Vec::new();
         texts(exercise, &mut missing);
@@ -43,9 +42,7 @@ pub fn all(course: &Course, twin: &Twin, problems: &mut Vec<String>) -> Result<(
                 }
             }
         }
-        if is_new {
-            faults(exercise, &mut missing);
-        }
+        faults(exercise, &mut missing);
         if exercise.kind == Kind::Predict {
             question(exercise, &tests, &mut missing);
         } else if let Err(error) = signature(twin, exercise) {
