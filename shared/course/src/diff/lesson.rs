@@ -139,12 +139,22 @@ fn function_of(line: &str) -> Option<&str> {
 /// Where a path such as `generation::model::Model::generate` leads in a library, if it does. With `whole` the module that holds it.
 fn place(lesson: &str, lib: &str, folder: &Path, path: &str, whole: bool) -> Option<Side> {
     let names: Vec<&str> = path.strip_prefix(lib)?.strip_prefix("::")?.split("::").collect();
-    let module = (1..=names.len()).rev();
-    let module = folder.join(
-        module
-            .into_iter()
-            .find_map(|count| source::module_file(folder, &names[..count]).ok())?,
-    );
+    let in_module = (1..=names.len())
+        .rev()
+        .find_map(|count| source::module_file(folder, &names[..count]).ok());
+    // A type that the library shows at its root: the file that defines it.
+    let kinds = ["struct", "enum", "trait"].map(|kind| format!("pub {kind} {}", names[0]));
+    let is_name_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let defines = |line: &str| {
+        kinds
+            .iter()
+            .any(|start| line.strip_prefix(start.as_str()).is_some_and(is_name_end))
+    };
+    let holds_type = |file: &PathBuf| source::read(file).is_ok_and(|text| text.lines().any(defines));
+    let module = match in_module {
+        Some(module) => folder.join(module),
+        None => files(folder).ok()?.into_iter().find(holds_type)?,
+    };
     if whole {
         return Some(side(lesson, lib, folder, module, String::new()));
     }
