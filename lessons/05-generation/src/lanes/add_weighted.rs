@@ -109,7 +109,8 @@ impl Kernel for AddWeighted<'_> {
                 };
                 let width = match (head_dim - d) / L::N {
                     0 | 1 => 1,
-                    2 | 3 => 2,
+                    2 => 2,
+                    3 => 3,
                     _ => 4,
                 };
                 macro_rules! panels {
@@ -124,7 +125,9 @@ impl Kernel for AddWeighted<'_> {
                         }
                     };
                 }
-                panels!((1, 1)(1, 2)(1, 4)(2, 1)(2, 2)(2, 4)(3, 1)(3, 2)(3, 4)(4, 1)(4, 2)(4, 4));
+                panels!(
+                    (1, 1)(1, 2)(1, 3)(1, 4)(2, 1)(2, 2)(2, 3)(2, 4)(3, 1)(3, 2)(3, 3)(3, 4)(4, 1)(4, 2)(4, 3)(4, 4)
+                );
                 d += width * L::N;
             }
             h += heads;
