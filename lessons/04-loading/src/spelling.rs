@@ -5,7 +5,7 @@ use serde_json::Value;
 /// A way to spell bytes.
 pub(crate) enum Spelling {
     /// Each byte as one printable character. Holds GPT-2's table from characters back to bytes.
-    ByteLevel([Option<u8>; 324]),
+    ByteLevel(Box<[Option<u8>; 324]>),
     /// A space as `▁`, a byte without a piece as `<0x0A>` (SentencePiece).
     Metaspace,
 }
@@ -15,7 +15,7 @@ impl Spelling {
     pub(crate) fn of(decoder: &Value) -> Option<Self> {
         let has = |kind: &str| parts(decoder).iter().any(|part| part["type"] == kind);
         if has("ByteLevel") {
-            Some(Self::ByteLevel(byte_table()))
+            Some(Self::ByteLevel(Box::new(byte_table())))
         } else if has("ByteFallback") || has("Metaspace") {
             Some(Self::Metaspace)
         } else {

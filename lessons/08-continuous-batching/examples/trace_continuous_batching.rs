@@ -7,6 +7,10 @@
 //! On the page readers move arrivals, so its script computes plans by itself. Before it shows anything it computes all runs that are recorded
 //! here and compares them: every choice that the figure offers, and others with arrivals in no order.
 
+#[allow(
+    clippy::duplicate_mod,
+    reason = "the suite takes the story's trace, and this example too"
+)]
 #[path = "../src/story/trace.rs"]
 mod trace;
 

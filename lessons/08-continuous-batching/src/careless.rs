@@ -41,6 +41,7 @@ pub fn correct() -> Box<dyn Subject> {
 
 // ANCHOR: careless
 /// The careless engines, each with what it does.
+#[expect(clippy::type_complexity, reason = "a name for a pair would say no more")]
 pub const CARELESS: [(&str, fn() -> Box<dyn Subject>); 9] = [
     ("leaves a cancelled request in the queue", || make(Fault::StaysInQueue)),
     (

@@ -67,6 +67,10 @@ fn product<'a>(n: usize, mut work: impl FnMut(&mut [f32]) + 'a) -> impl FnMut() 
 }
 
 /// The check of a race: both results are equal bit for bit.
+#[expect(
+    clippy::ptr_arg,
+    reason = "a race hands its outputs to the check, and these are vectors"
+)]
 fn same_bits(expected: &Vec<f32>, found: &Vec<f32>) -> Result<(), String> {
     equal_by(expected, found, |a, b| a.to_bits() == b.to_bits())
 }

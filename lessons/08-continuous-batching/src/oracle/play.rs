@@ -94,6 +94,7 @@ type Played<R, M, S, X> = Engine<Interrupted<R>, M, S, X>;
 ///
 /// # Panics
 /// When one of these does not hold.
+#[expect(clippy::type_complexity, reason = "the engine with all of its parts is the type")]
 pub fn play<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
     engine: &mut Played<R, M, S, X>,
     plan: &[Planned],

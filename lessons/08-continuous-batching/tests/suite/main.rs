@@ -16,5 +16,6 @@ mod slips;
 mod story;
 
 /// The record of steps that story and figure use.
+#[allow(clippy::duplicate_mod, reason = "the example that a test compares takes it too")]
 #[path = "../../src/story/trace.rs"]
 mod trace;

@@ -65,7 +65,7 @@ fn the_bits_of_a_row_do_not_depend_on_its_company() {
             let mut cache = slots(&model, 6);
             // First pass: prompts 0, 2 and 4 as a whole, the others but for the last token.
             let part = |i: usize| {
-                let whole = i % 2 == 0;
+                let whole = i.is_multiple_of(2);
                 let len = texts[i].len() - usize::from(!whole);
                 (i as u32, 0, &texts[i][..len], whole)
             };
