@@ -199,10 +199,11 @@ impl ContiguousCache {
         Ok(())
     }
 
-    /// Keeps what the pass before wrote, and goes on at position `first`: what is held from there on is forgotten.
+    /// Moves the write index over the positions that the last pass wrote, and truncates to `first` positions, so that the
+    /// next pass begins there.
     ///
     /// # Errors
-    /// [`CacheError::TruncateBeyondLen`] where fewer positions are held.
+    /// [`CacheError::TruncateBeyondLen`] if fewer positions are held.
     pub fn resume_at(&mut self, first: usize) -> Result<(), CacheError> {
         self.advance(self.rows_in_pass);
         self.truncate(first)
