@@ -34,8 +34,3 @@ fn errors_say_what_was_expected_and_what_to_do() {
     note("a prompt longer than the model's context", of_prompt(&text));
     insta::assert_snapshot!(errors);
 }
-
-#[test]
-fn every_prediction_is_complete() {
-    lab::story::check_predictions(include_str!("../../course.toml"));
-}

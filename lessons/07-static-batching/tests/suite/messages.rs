@@ -91,8 +91,3 @@ fn a_stream_on_the_virtual_clock() {
     }
     insta::assert_snapshot!(trace);
 }
-
-#[test]
-fn every_prediction_is_complete() {
-    lab::story::check_predictions(include_str!("../../course.toml"));
-}
