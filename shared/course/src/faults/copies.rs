@@ -204,7 +204,9 @@ fn root(course: &Course, copies: &[Copy]) -> Result<Table, CourseError> {
         table(workspace, "dependencies"),
         if is_linked { &folder } else { &course.root },
     );
-    let packages = table(table(table(&mut root, "profile"), "test"), "package");
+    let profiles = table(&mut root, "profile");
+    table(table(profiles, "dev"), "package").remove("course");
+    let packages = table(table(profiles, "test"), "package");
     for name in names {
         let quick = table(packages, name);
         quick.insert("opt-level".into(), Value::Integer(0));
