@@ -42,7 +42,6 @@
 mod finish;
 mod head;
 mod memory;
-mod old;
 mod predict;
 mod questions;
 mod screen;
@@ -59,7 +58,6 @@ use crate::term::Tone;
 pub use crate::record::Verdict;
 use memory::Memory;
 pub use memory::{Predictions, Remembered};
-pub use old::{Choice, NumberPrediction, Predictable, Prediction};
 pub use predict::{Answer, Guess};
 use questions::Texts;
 pub use questions::{Values, check_predictions};

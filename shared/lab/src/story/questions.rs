@@ -34,7 +34,7 @@ pub(super) struct Texts {
 }
 
 /// One prediction, with its placeholders or filled.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Prediction {
     pub(super) id: String,

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use serde::Serialize;
 
-use super::questions::{Prediction, Values};
-use super::{Answer, Asked, Guess, Predictable, Story, head, predict};
+use super::questions::Values;
+use super::{Answer, Asked, Guess, Story, head, predict};
 use crate::ledger::Ledger;
 use crate::record::StepRecord;
 use crate::table::Table;
@@ -70,8 +70,8 @@ impl Story {
     /// # Panics
     /// As [`Story::ask`] and [`Story::reveal`].
     #[track_caller]
-    pub fn predict(&mut self, prediction: impl Predictable) -> Guess {
-        prediction.predict(self)
+    pub fn predict(&mut self, id: &str) -> Guess {
+        self.predict_with(id, &[])
     }
 
     /// [`Story::predict`] for texts with placeholders.
@@ -94,7 +94,7 @@ impl Story {
         const COUNTS: [&str; 4] = ["One question", "Two questions", "Three questions", "Four questions"];
         self.step(&format!("{} from before", COUNTS[ids.len() - 1]), why);
         for id in ids {
-            self.predict(*id);
+            self.predict(id);
         }
     }
 
@@ -105,7 +105,8 @@ impl Story {
     #[track_caller]
     pub fn ask(&mut self, id: &str, values: Values<'_>) -> Asked {
         let prediction = self.texts.prediction(id).asked(values);
-        self.ask_texts(prediction)
+        let guess = predict::ask(&mut self.screen, &prediction);
+        Asked { prediction, guess }
     }
 
     /// Compares the reader's guess with the answer, says why, and stores the guess. `values` fills the texts of the answer.
@@ -114,18 +115,8 @@ impl Story {
     /// If the answer is of another kind than the question, or a placeholder of its texts has no value.
     #[track_caller]
     pub fn reveal(&mut self, asked: Asked, answer: Answer, values: Values<'_>) -> Guess {
+        let guess = asked.guess;
         let prediction = asked.prediction.answered(values);
-        self.reveal_texts(Asked { prediction, ..asked }, answer)
-    }
-
-    pub(super) fn ask_texts(&mut self, prediction: Prediction) -> Asked {
-        let guess = predict::ask(&mut self.screen, &prediction);
-        Asked { prediction, guess }
-    }
-
-    #[track_caller]
-    pub(super) fn reveal_texts(&mut self, asked: Asked, answer: Answer) -> Guess {
-        let Asked { prediction, guess } = asked;
         let is_number = prediction.options.is_empty();
         let answer = match (answer, prediction.answer) {
             (Answer::Stated, Some(answer)) => answer,
