@@ -56,6 +56,7 @@ impl BatchSequence {
 
     /// Index of its last row in the batch.
     pub fn last_row(&self) -> usize {
+        // A sequence of a batch has at least one row, so this is no row of another sequence.
         self.first_row + self.num_rows - 1
     }
 }
@@ -102,16 +103,20 @@ impl Batch {
 
     /// Adds the table of the next sequence that has none yet; `write` appends its numbers.
     pub fn add_table(&mut self, write: impl FnOnce(&mut Vec<u32>)) {
+        // Tables come in the order of the sequences, so the next one belongs to the first sequence without a table.
         let sequence = self.table_ends.len();
         write(&mut self.tables);
+        // Ends are kept and not lengths, so that a table is found without a sum.
         self.table_ends.push(self.tables.len());
         let num_rows = self.sequences[sequence].num_rows;
+        // Attention asks by row, so each row knows its sequence.
         self.row_sequences.extend(std::iter::repeat_n(sequence, num_rows));
     }
 
     /// The table of a sequence, by its index in `sequences`: the numbers of the pieces of memory that hold its positions, in the order of the
     /// positions. With slots that is the number of one slot.
     pub fn table(&self, sequence: usize) -> &[u32] {
+        // A table begins where the one before it ends; the first one begins at 0.
         let start = sequence.checked_sub(1).map_or(0, |before| self.table_ends[before]);
         &self.tables[start..self.table_ends[sequence]]
     }
@@ -131,6 +136,7 @@ impl Batch {
     /// # Panics
     /// When a rule is broken: a bug of the workbook.
     pub fn check_invariants(&self) {
+        // Each row has a token and a position.
         assert_eq!(self.tokens.len(), self.positions.len());
         let mut row = 0;
         for sequence in &self.sequences {
@@ -141,6 +147,7 @@ impl Batch {
                 positions.windows(2).all(|pair| pair[1] == pair[0] + 1),
                 "{sequence:?}: {positions:?}"
             );
+            // The next sequence has to begin here.
             row += sequence.num_rows;
         }
         assert_eq!(row, self.num_rows(), "rows without a sequence");

@@ -135,6 +135,7 @@ impl Small {
         if !keeps {
             self.free.push(slot);
         }
+        // Kept for the faults that free it later.
         self.ended.insert(placed.id.0, (slot, true));
     }
 
@@ -144,6 +145,7 @@ impl Small {
             Some((slot, false)) if self.fault == Fault::FreesAfterEnd => Some(*slot),
             _ => None,
         };
+        // A slot that is freed twice stands on the list twice.
         self.free.extend(faulty);
     }
 
@@ -201,6 +203,7 @@ impl Subject for Small {
                 started: false,
             });
         }
+        // The batch is made before the cancels arrive, as in an engine whose model computes meanwhile.
         let batch: Vec<(usize, Placed)> = (0..NUM_SLOTS)
             .filter_map(|slot| Some((slot, self.slots[slot]?)))
             .collect();

@@ -40,7 +40,9 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     let encoded = texts.iter().map(|text| model.encode_prompt(text));
     let prompts = encoded.collect::<Result<Vec<_>, _>>()?;
     let new_tokens = args.tokens.unwrap_or(DEFAULT_TOKENS);
+    // A slot that no text needs would only take memory.
     let slots = slots.min(texts.len());
+    // All slots are as long as the longest text needs.
     let longest = prompts.iter().map(|prompt| prompt.len().saturating_add(new_tokens));
     let capacity = longest.max().unwrap_or(1);
     let mut engine = engine(&model, &pool, slots, capacity);
@@ -48,6 +50,7 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     for (text, prompt) in texts.iter().zip(&prompts) {
         let id = engine.submit(prompt, new_tokens);
         let id = id.with_context(|| format!("the text {:?}", term::cut(text, SHOWN)))?;
+        // Answers come in the order in which they end, so each is found by its number.
         asked.insert(id, text);
     }
     let (begun, mut first_tokens) = (Instant::now(), BTreeMap::new());
@@ -55,6 +58,7 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     engine.run(&mut |event| {
         match event {
             Event::Token { id, .. } => {
+                // Only the first token of a request sets its time.
                 first_tokens.entry(id).or_insert_with(|| begun.elapsed());
             }
             Event::Finished { id, reason, output } => {

@@ -35,11 +35,13 @@ fn request(id: usize) -> Request {
 
 fn ragged() -> Task {
     let mut running: Vec<Request> = (0..EIGHT).map(request).collect();
+    // The first request brings its prompt, the others decode.
     for request in &mut running[1..] {
         request.output.push(TokenId(0));
         request.num_computed = request.prompt.len();
         request.status = Status::Decoding;
     }
+    // Outside of the task, so that only the first run allocates.
     let mut batch = Batch::with_capacity(64);
     Task::new("08.1", "one prompt of 16, seven decode", move || {
         build_batch(&running, &mut batch);
@@ -100,6 +102,7 @@ fn steps() -> Task {
     };
     let runner = Counting(NoModel::new(limits.vocab_size));
     let mut engine = Engine::new(runner, Slots::new(EIGHT, 128), limits);
+    // 32 tokens in all; the longest answer has 8, so eight steps are enough.
     let lengths = [2, 8, 3, 3, 5, 1, 4, 6];
     Task::new("08.4", "8 requests of 1 to 8 tokens", move || {
         for length in lengths {

@@ -75,12 +75,15 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     /// # Panics
     /// If no request may run.
     pub fn with(runner: R, memory: M, scheduler: S, limits: EngineLimits) -> Engine<R, M, S, X> {
+        // With no place in the batch every request would wait for ever.
         assert!(limits.max_running >= 1 && limits.vocab_size >= 1, "{limits:?}");
         Engine {
+            // Room for a full batch, so that no step of decoding requests allocates.
             queues: Queues::with_capacity(limits.max_running),
             batch: Batch::with_capacity(limits.max_running),
             next: Vec::with_capacity(limits.max_running),
             limits: EngineLimits {
+                // A request that memory can not hold is refused at submit, and never waits.
                 max_seq_len: limits.max_seq_len.min(memory.max_seq_len()),
                 ..limits
             },
@@ -116,14 +119,17 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     /// # Errors
     /// [`Refusal`]: an empty prompt, one that is too long, a token outside the vocabulary.
     pub fn submit_with(&mut self, prompt: &[TokenId], max_new_tokens: usize, attached: X) -> Result<SeqId, Refusal> {
+        // A refused request gets no number.
         self.limits.check_prompt(prompt)?;
         let id = SeqId(self.next_id);
         self.next_id += 1;
+        // The engine's cap holds, whatever the request asks for.
         let max_new_tokens = max_new_tokens.min(self.limits.max_new_tokens);
         let mut request = Request::with(id, prompt, max_new_tokens, self.limits.max_seq_len, attached);
         match request.exhausted(self.limits.max_seq_len) {
             Some(reason) => {
                 request.finish(reason);
+                // It never waits and never holds memory; the next step reports its end.
                 self.queues.ended.push(request);
             }
             None => self.queues.waiting.push_back(request),
@@ -134,6 +140,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     /// Ends a request and frees its memory at once; the next step reports its end. Returns whether the request was alive: a second cancel, or an
     /// unknown number, changes nothing. [`Engine::canceller`] cancels while a step runs.
     pub fn cancel(&mut self, id: SeqId) -> bool {
+        // No pass computes now, so the request may leave at once.
         let was_alive = self.queues.cancel(id);
         self.leave();
         was_alive
@@ -150,6 +157,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     /// # Errors
     /// [`EngineError`]: the runner failed. The engine can not go on after that; its owner starts a new one.
     pub fn step(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
+        // A step that failed is not counted.
         step(self, on_event)?;
         self.num_steps += 1;
         Ok(())
@@ -165,6 +173,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     pub fn run(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
         while !self.is_idle() {
             self.step(on_event)?;
+            // A step that computes nothing changes nothing, so the next one would not either.
             let waiting = self.queues.waiting.len();
             assert!(
                 !self.batch.is_empty() || self.is_idle(),
@@ -188,9 +197,11 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     /// First part of a step: finished requests leave, and the scheduler decides which rows are computed and takes the memory for them.
     pub fn schedule(&mut self) {
         self.take_cancellations();
+        // First out, then in: a place that becomes free here is taken in this step.
         self.leave();
         self.batch.clear();
         (self.scheduler).schedule(&mut self.queues, &mut self.memory, &self.limits, &mut self.batch);
+        // After scheduling, as only now it is known which sequences have a row and how far each has grown.
         self.memory.complete(&mut self.batch);
     }
 
@@ -208,6 +219,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         for sequence in &self.batch.sequences {
             let request = running.find(|request| request.id == sequence.id);
             let request = request.expect("requests leave only between passes");
+            // Also for a request that was cancelled meanwhile: its rows were computed.
             request.advance(sequence.num_rows);
             self.memory.note_computed(request);
         }
@@ -228,6 +240,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
                 panic!("request {} is in the queue of ended ones and has not ended", request.id);
             };
             let (id, output) = (request.id, request.output.as_slice());
+            // A request that has ended can not be ended by its receiver once more.
             let _ = on_event(Event::Finished { id, reason, output });
         }
     }
@@ -245,6 +258,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         for request in &self.queues.running {
             assert!(self.memory.holds(request.id), "{} runs without memory", request.id);
         }
+        // Only requests that live hold memory; an ended one never does.
         let holders = (self.queues.running.iter().chain(&self.queues.waiting)).filter(|r| self.memory.holds(r.id));
         assert_eq!(
             self.memory.num_holders(),

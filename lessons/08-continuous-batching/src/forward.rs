@@ -50,10 +50,13 @@ pub fn forward<'s, L: Linear>(
     if batch.is_empty() {
         return Ok(&mut []);
     }
+    // Refused before any row is written: keys and values of other passes stay as they are.
     check_batch(&config.llama, batch)?;
     let rows = batch.num_rows();
     state.reserve(config, rows);
+    // The tables of the rotation reach to the last position of the batch; other rows use a part of them.
     state.reserve_positions(batch.positions.iter().max().map_or(0, |last| last + 1));
+    // The scratch may be longer, from a larger pass: only the first rows are this batch.
     let numbers = rows * config.llama.hidden_size;
     embed_rows(weights, &batch.tokens, &mut state.hidden[..numbers]);
     for (index, layer) in weights.layers.iter().enumerate() {
@@ -69,6 +72,7 @@ pub fn forward<'s, L: Linear>(
 /// Refuses tokens and positions that the model does not know.
 fn check_batch(config: &LlamaConfig, batch: &Batch) -> Result<(), CacheError> {
     for sequence in &batch.sequences {
+        // Positions of a sequence ascend by one, so its first row and its number of rows say all.
         let len = batch.positions[sequence.first_row];
         if len + sequence.num_rows > config.max_seq_len {
             return Err(CacheError::PastContext {
@@ -130,6 +134,7 @@ fn head_rows<'s, L: Linear>(
     batch: &Batch,
 ) -> &'s mut [f32] {
     let (width, vocab_size) = (config.llama.hidden_size, config.llama.vocab_size);
+    // A chunk in the middle of a prompt wants no logits, so there may be fewer rows than sequences.
     let sampling = batch.sampling().count();
     state.reserve_logits(config, sampling);
     // ANCHOR: head
@@ -141,6 +146,7 @@ fn head_rows<'s, L: Linear>(
     let normed = &mut state.normed[..sampling * width];
     norm_rows(pool, &config.llama, gathered, &weights.norm, normed);
     let logits = &mut state.logits[..sampling * vocab_size];
+    // A product without rows would still read the whole head.
     if sampling > 0 {
         weights.head().matmul(pool, normed, sampling, logits);
     }

@@ -26,6 +26,7 @@ impl EngineLimits {
     pub fn of_model(config: &ModelConfig, max_running: usize) -> EngineLimits {
         EngineLimits {
             max_running,
+            // The context ends every output, so no cap is needed.
             max_new_tokens: usize::MAX,
             max_seq_len: config.llama.max_seq_len,
             vocab_size: config.llama.vocab_size,
@@ -38,9 +39,11 @@ impl EngineLimits {
     /// # Errors
     /// An empty prompt, one that is too long, a token outside the vocabulary.
     pub fn check_prompt(&self, prompt: &[TokenId]) -> Result<(), Refusal> {
+        // Without a token there is no row that could give the first one.
         if prompt.is_empty() {
             return Err(Refusal::EmptyPrompt);
         }
+        // As long as the limit is allowed: such a request ends at once, with no tokens.
         if prompt.len() > self.max_seq_len {
             return Err(Refusal::PromptTooLong {
                 prompt_tokens: prompt.len(),

@@ -60,10 +60,12 @@ pub trait Memory<X = ()> {
 
     /// Writes into a scheduled batch where its sequences lie and what has to be copied first.
     fn complete(&mut self, batch: &mut Batch) {
+        // By index, as adding a table needs the batch as a whole.
         for index in 0..batch.sequences.len() {
             let id = batch.sequences[index].id;
             batch.add_table(|table| self.write_table(id, table));
         }
+        // Copies were noted while memory was taken; the pass makes them before its first row.
         self.take_copies(&mut batch.copies);
     }
 }

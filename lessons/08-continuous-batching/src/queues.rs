@@ -41,6 +41,7 @@ impl<X> Queues<X> {
     ///
     /// Cost: a look at each request.
     pub fn cancel(&mut self, id: SeqId) -> bool {
+        // Ended requests are not looked at: a cancel that comes late changes nothing.
         let mut alive = self.waiting.iter_mut().chain(&mut self.running);
         match alive.find(|request| request.id == id && !request.is_finished()) {
             Some(request) => {
@@ -55,6 +56,7 @@ impl<X> Queues<X> {
     /// Moves all finished requests to the ended ones, in order. `free` gets each of them, to free the memory that it holds.
     pub fn leave(&mut self, mut free: impl FnMut(&Request<X>)) {
         let mut end = |request: Request<X>| {
+            // Every request passes here on its way out, so none keeps its memory.
             free(&request);
             self.ended.push(request);
         };
@@ -67,6 +69,7 @@ impl<X> Queues<X> {
                 }
             }
         }
+        // `extract_if` keeps the order of those that stay, and so the order of the batch.
         self.running
             .extract_if(.., |request| request.is_finished())
             .for_each(end);
@@ -83,6 +86,7 @@ impl<X> Queues<X> {
     /// When a rule is broken: a bug of the workbook.
     pub fn check_invariants(&self) {
         let mut ids: Vec<SeqId> = self.all().map(|request| request.id).collect();
+        // Numbers are unique, so two equal neighbours are one request in two queues.
         ids.sort_unstable();
         assert!(
             ids.windows(2).all(|pair| pair[0] < pair[1]),
@@ -96,6 +100,7 @@ impl<X> Queues<X> {
                 "{id}: the output is too long"
             );
         }
+        // A waiting request computes nothing and holds no memory.
         for request in &self.waiting {
             assert_eq!(
                 (request.status, request.num_computed),
@@ -108,6 +113,7 @@ impl<X> Queues<X> {
             assert_ne!(request.status, Status::Waiting, "{} runs", request.id);
             assert!(!request.is_finished(), "{} has ended and not left", request.id);
         }
+        // The end of a request that goes on would be reported too early.
         for request in &self.ended {
             assert!(request.is_finished(), "{} has not ended", request.id);
         }

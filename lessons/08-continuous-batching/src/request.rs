@@ -94,6 +94,7 @@ impl Request {
 impl<X> Request<X> {
     /// A waiting request. It has room for its whole output, so that no later step allocates for it.
     pub fn with(id: SeqId, prompt: &[TokenId], max_new_tokens: usize, max_seq_len: usize, attached: X) -> Request<X> {
+        // The context may end the output earlier than the request asks.
         let room = max_new_tokens.min(max_seq_len.saturating_sub(prompt.len()));
         Request {
             id,
@@ -128,6 +129,7 @@ impl<X> Request<X> {
 
     /// Why no further token is needed; `None` while one is. The limit on new tokens is checked before the context, as in a single run.
     pub fn exhausted(&self, max_seq_len: usize) -> Option<FinishReason> {
+        // Where both limits are reached at once, the reason is `Length`.
         if self.output.len() >= self.max_new_tokens {
             Some(FinishReason::Length)
         } else if self.num_tokens() >= max_seq_len {
@@ -140,6 +142,7 @@ impl<X> Request<X> {
     /// Counts `num_rows` more tokens as computed. A request whose known tokens are all computed decodes from then on.
     pub fn advance(&mut self, num_rows: usize) {
         self.num_computed += num_rows;
+        // A prompt may be computed in several passes; a request that was cancelled meanwhile stays finished.
         if self.num_computed == self.num_tokens() && !self.is_finished() {
             self.status = Status::Decoding;
         }
@@ -149,6 +152,7 @@ impl<X> Request<X> {
     /// Takes the token that follows all others, and ends the request where this token or the limits say so. Returns the token if it
     /// belongs to the output; an end-of-text token does not.
     pub fn accept(&mut self, token: TokenId, limits: &EngineLimits) -> Option<TokenId> {
+        // Before the push: an end-of-text token is no part of the output.
         if limits.end_of_text.contains(&token) {
             self.finish(FinishReason::Stop);
             return None;

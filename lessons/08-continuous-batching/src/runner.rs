@@ -50,6 +50,7 @@ impl<'m, C: KvCache, L: Linear> ModelRunner<'m, C, L> {
         max_running: usize,
         max_seq_len: usize,
     ) -> Self {
+        // No sequence reaches beyond the model's context, whatever the engine allows.
         let positions = max_seq_len.min(config.llama.max_seq_len);
         let mut state = State::new(config, max_running);
         state.reserve_positions(positions);
@@ -74,6 +75,7 @@ impl<'m, C: KvCache, L: Linear> ModelRunner<'m, C, L> {
 
 impl<C: KvCache, L: Linear> Runner for ModelRunner<'_, C, L> {
     fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
+        // Copies of the references, as state and cache are borrowed for the pass.
         let (config, weights, pool) = (self.config, self.weights, self.pool);
         Ok(forward(config, weights, &mut self.state, &mut self.cache, pool, batch)?)
     }

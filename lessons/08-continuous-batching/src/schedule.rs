@@ -22,11 +22,14 @@ pub struct FirstCome;
 
 impl<M: Memory<X>, X> Schedule<M, X> for FirstCome {
     fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch) {
+        // New requests join first, so that their prompts are computed in this step.
         admit(queues, memory, limits.max_running);
         for request in &queues.running {
+            // Also the newest token of a decoding request needs a position.
             let has_room = memory.grow(request.id, request.num_tokens());
             assert!(has_room, "request {} was admitted without room to its end", request.id);
         }
+        // Memory is taken for every row now; from here on nothing can run out.
         build_batch(&queues.running, batch);
     }
 }

@@ -35,10 +35,12 @@ pub struct SlotCache {
 impl SlotCache {
     /// Memory for `num_slots` slots of `capacity` positions each. Cost: two allocations, every page touched; none after that.
     pub fn new(config: &LlamaConfig, num_slots: usize, capacity: usize) -> SlotCache {
+        // Keys and values have the same size, so one number serves both.
         let numbers = config.num_layers * num_slots * capacity * config.kv_size();
         SlotCache {
             k: Aligned::zeros(numbers),
             v: Aligned::zeros(numbers),
+            // Per head, as in lesson 06: a row of attention reads one head's positions in sequence.
             strides: CacheOrder::HeadMajor.strides(capacity, config.num_kv_heads, config.head_dim),
             num_slots,
             capacity,
@@ -68,7 +70,9 @@ impl SlotCache {
         for layer in 0..self.num_layers {
             for slot in 0..self.num_slots {
                 let numbers = self.numbers(layer, slot as u32);
+                // Positions below the length were written by the slot's owner; a free slot has length 0.
                 let used = slots.len(crate::slots::SlotId(slot)) * self.head_dim;
+                // The positions of a head lie together, so the unused ones are its end.
                 for part in [&mut self.k[numbers.clone()], &mut self.v[numbers]] {
                     for head in part.chunks_exact_mut(self.strides.head) {
                         head[used..].fill(value);
@@ -80,6 +84,7 @@ impl SlotCache {
 
     /// Where a slot's part of a layer stands, in keys and in values.
     fn numbers(&self, layer: usize, slot: u32) -> Range<usize> {
+        // Layers are outermost: one layer's slots lie together, as one layer is computed at a time.
         let len = self.num_kv_heads * self.strides.head;
         let index = layer * self.num_slots + slot as usize;
         index * len..(index + 1) * len
@@ -89,6 +94,7 @@ impl SlotCache {
 impl KvCache for SlotCache {
     fn copy(&mut self, from: u32, to: u32) {
         for layer in 0..self.num_layers {
+            // Used or not, all positions are copied: the cache does not know lengths.
             let (from, to) = (self.numbers(layer, from), self.numbers(layer, to));
             self.k.copy_within(from.clone(), to.start);
             self.v.copy_within(from, to.start);
@@ -97,9 +103,11 @@ impl KvCache for SlotCache {
 
     fn append(&mut self, layer: usize, batch: &Batch, qkv: &[f32]) {
         let width = (self.num_heads + 2 * self.num_kv_heads) * self.head_dim;
+        // A buffer of another shape would be read as rows of other sequences.
         assert_eq!(qkv.len(), batch.num_rows() * width);
         for (index, sequence) in batch.sequences.iter().enumerate() {
             let rows = sequence.rows();
+            // With slots the table of a sequence is one number.
             let numbers = self.numbers(layer, batch.table(index)[0]);
             append_rows(
                 &qkv[rows.start * width..rows.end * width],
@@ -113,6 +121,7 @@ impl KvCache for SlotCache {
             );
         }
         let rows = batch.num_rows();
+        // Counted from shapes, once for a layer, and not in the loop.
         let bytes = kv_bytes(1, self.num_kv_heads, self.head_dim, rows, 1, size_of::<f32>());
         ledger::count(|l| l.add("kv_bytes_written", bytes));
     }
@@ -129,11 +138,13 @@ impl KvCache for SlotCache {
     ) {
         let view = |row: usize, kv_head: usize| {
             let numbers = self.numbers(layer, batch.table_of_row(row)[0]);
+            // The view begins at position 0 of this head; its end is the end of the slot, and `context_len` limits what is read.
             let head = numbers.start + kv_head * self.strides.head;
             KvView {
                 k: &self.k[head..numbers.end],
                 v: &self.v[head..numbers.end],
                 kv_stride: self.strides.position,
+                // A row sees its own position and those before it, and nothing that an earlier owner left behind.
                 context_len: batch.positions[row] + 1,
             }
         };

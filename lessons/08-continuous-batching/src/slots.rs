@@ -51,6 +51,7 @@ impl Slots {
     pub fn new(num_slots: usize, capacity: usize) -> Slots {
         let next = |slot: usize| (slot + 1 < num_slots).then_some(SlotId(slot + 1));
         Slots {
+            // All free: each names the one after it.
             slots: (0..num_slots).map(|slot| Slot::Free { next: next(slot) }).collect(),
             first_free: (num_slots > 0).then_some(SlotId(0)),
             capacity,
@@ -73,7 +74,9 @@ impl Slots {
         let Slot::Free { next } = self.slots[slot.0] else {
             panic!("{slot:?} is on the free list and held: {:?}", self.slots[slot.0]);
         };
+        // The list goes on behind the taken slot.
         self.first_free = next;
+        // Length 0: what the floats hold belongs to an earlier owner.
         self.slots[slot.0] = Slot::Held { owner, len: 0 };
         Some(slot)
     }
@@ -104,6 +107,7 @@ impl Slots {
 impl<X> Memory<X> for Slots {
     /// The capacity of a slot; zero where there is no slot, so that no request waits for one.
     fn max_seq_len(&self) -> usize {
+        // Otherwise a request would wait for a slot that never comes.
         match self.slots.is_empty() {
             true => 0,
             false => self.capacity,
@@ -122,6 +126,7 @@ impl<X> Memory<X> for Slots {
     fn grow(&mut self, id: SeqId, num_tokens: usize) -> bool {
         let slot = self.find(id).expect("an admitted sequence holds a slot");
         let has_room = num_tokens <= self.capacity;
+        // A refused growth leaves the length as it was.
         if has_room && let Slot::Held { len, .. } = &mut self.slots[slot.0] {
             *len = num_tokens;
         }
@@ -130,6 +135,7 @@ impl<X> Memory<X> for Slots {
 
     fn free(&mut self, id: SeqId) -> bool {
         match self.find(id) {
+            // `recycle` compares the owner once more, as it may be called with any slot.
             Some(slot) => recycle(&mut self.slots, &mut self.first_free, slot, id),
             None => false,
         }
@@ -145,12 +151,14 @@ impl<X> Memory<X> for Slots {
 
     fn write_table(&self, id: SeqId, table: &mut Vec<u32>) {
         let slot = self.find(id).expect("an admitted sequence holds a slot");
+        // One piece of memory holds all positions.
         table.push(slot.0 as u32);
     }
 
     fn check_invariants(&self) {
         let mut owners: Vec<SeqId> = Vec::new();
         for slot in &self.slots {
+            // Two slots of one owner: one of them would never be freed.
             if let Slot::Held { owner, len } = *slot {
                 assert!(!owners.contains(&owner), "{owner} holds two slots: {:?}", self.slots);
                 assert!(len <= self.capacity, "{slot:?}");
@@ -163,6 +171,7 @@ impl<X> Memory<X> for Slots {
             let Slot::Free { next } = self.slots[slot.0] else {
                 panic!("{slot:?} is on the free list and held: {:?}", self.slots);
             };
+            // A list in a circle would never end, so its length is limited.
             on_list += 1;
             assert!(
                 on_list <= self.slots.len(),

@@ -26,8 +26,10 @@ impl Expected {
         let position = self.hidden[0].len();
         let mut hidden = token.0;
         for (layer, known) in self.hidden.iter_mut().enumerate() {
+            // What the layer gets at this position is all that a cache would keep of it.
             known.push(hidden);
             let heads = (0..NUM_KV_HEADS)
+                // Heads that ask for a later position get the row's own, as in the oracle.
                 .flat_map(|kv_head| (0..self.max_seq_len).map(move |asked| (kv_head, asked.min(position))));
             let read = heads.flat_map(|(kv_head, j)| value(known[j], j, layer, kv_head));
             hidden = mix(hidden, read);
@@ -46,6 +48,7 @@ pub fn answer(prompt: &[TokenId], max_new_tokens: usize, limits: &EngineLimits) 
     if let Some(reason) = request.exhausted(limits.max_seq_len) {
         return (Vec::new(), reason);
     }
+    // The prompt gives one token: the one after its last.
     let mut text = Expected::new(limits.max_seq_len);
     let mut next = prompt.iter().map(|token| text.push(*token)).last();
     loop {

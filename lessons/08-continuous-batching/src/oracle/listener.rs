@@ -22,6 +22,7 @@ impl Listener {
     pub fn take(&mut self, event: Event<'_>) -> Delivery {
         match event {
             Event::Token { id, token } => {
+                // The end is the last event of a request.
                 assert!(!self.ends.contains_key(&id), "a token of {id} after its end");
                 self.tokens.entry(id).or_default().push(token);
             }

@@ -67,6 +67,7 @@ impl<C: KvCache> Oracle<C> {
     /// Beyond 1024 tokens, where f32 can not keep positions apart any more.
     pub fn new(max_seq_len: usize, cache: C) -> Oracle<C> {
         assert!((1..=1024).contains(&max_seq_len));
+        // A query head for each position and key head, so that every position is asked for.
         let config = config(max_seq_len);
         // ANCHOR: one_hot
         // Scores are divided by the root of head_dim, which is 2: neighbours of j lie 512 below it, and e^-512 is zero in f32.
@@ -92,7 +93,9 @@ impl<C: KvCache> Oracle<C> {
         self.qkv.clear();
         for (hidden, position) in self.hidden.iter().zip(&batch.positions) {
             let p = *position as f32;
+            // Queries do not depend on the row: every row asks for all positions.
             self.qkv.extend_from_slice(&self.queries);
+            // Both key heads have the same keys; their values differ.
             for _ in 0..NUM_KV_HEADS {
                 self.qkv.extend([p, p * p, 0.0, 0.0]);
             }
@@ -109,6 +112,7 @@ impl<C: KvCache> Oracle<C> {
             let first = self.logits.len();
             let token = token_of(self.hidden[sequence.last_row()]);
             self.logits.resize(first + VOCAB_SIZE, 0.0);
+            // A greedy choice finds this token.
             self.logits[first + token.index()] = 1.0;
         }
     }
@@ -116,6 +120,7 @@ impl<C: KvCache> Oracle<C> {
 
 impl<C: KvCache> Runner for Oracle<C> {
     fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
+        // As in the real pass: copies first, also for an empty batch.
         for (from, to) in &batch.copies {
             self.cache.copy(*from, *to);
         }
@@ -175,6 +180,7 @@ pub fn limits(max_seq_len: usize, max_running: usize) -> EngineLimits {
 
 /// What is stored as the value of a position.
 fn value(hidden: u32, position: usize, layer: usize, kv_head: usize) -> [f32; HEAD_DIM] {
+    // Layer and head are part of the value, so that values of another one are noticed.
     let place = layer * NUM_KV_HEADS + kv_head;
     [hidden as f32, position as f32, place as f32, 1.0]
 }
@@ -183,6 +189,7 @@ fn value(hidden: u32, position: usize, layer: usize, kv_head: usize) -> [f32; HE
 fn mix(hidden: u32, read: impl Iterator<Item = f32>) -> u32 {
     let start = (0xcbf2_9ce4_8422_2325 ^ u64::from(hidden)).wrapping_mul(0x100_0000_01b3);
     let step = |hash: u64, read: f32| (hash ^ u64::from(read.to_bits()) ^ hash >> 29).wrapping_mul(0x100_0000_01b3);
+    // The highest 24 bits are the best mixed ones, and an f32 holds them exactly.
     (read.fold(start, step) >> 40) as u32
 }
 

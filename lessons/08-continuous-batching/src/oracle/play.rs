@@ -61,6 +61,7 @@ impl<R> Interrupted<R> {
 impl<R: Runner> Runner for Interrupted<R> {
     fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
         if let Some(canceller) = &self.canceller {
+            // Sent while the engine waits for the pass, so they arrive between scheduling and publishing.
             for id in self.during.drain(..) {
                 canceller.send(id).expect("the engine holds the other end");
             }
@@ -101,6 +102,7 @@ pub fn play<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
     attach: &mut dyn FnMut(u64, usize) -> X,
     after_step: &mut dyn FnMut(&mut Played<R, M, S, X>),
 ) {
+    // The runner sends through the same channel as any client.
     engine.runner.canceller = Some(engine.canceller());
     let mut seen = vec![Seen::default(); plan.len()];
     let latest = plan.iter().map(|planned| planned.arrives).max().unwrap_or(0);
@@ -108,6 +110,7 @@ pub fn play<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
     let most = latest + (plan.len() * (engine.limits.max_seq_len + 2)) as u64;
     let mut step = 0;
     while step <= latest || !engine.is_idle() {
+        // An engine that goes on for ever fails here and does not hang the test.
         assert!(step <= most, "the end does not come");
         before_step(engine, plan, &mut seen, step, attach);
         let stepped = engine.step(&mut |event| note(plan, &mut seen, step, event));
@@ -140,10 +143,12 @@ fn before_step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
             Some(Cancel::Before(wait)) if planned.arrives + wait == step => {
                 let was_alive = engine.cancel(id);
                 assert!(seen.end.is_none() || !was_alive, "{id} ended twice");
+                // The second cancel must find nothing to end.
                 assert!(!engine.cancel(id), "a second cancel of {id} did something");
                 seen.silent_from = Some(step);
             }
             Some(Cancel::During(wait)) if planned.arrives + wait == step => {
+                // Twice, as the second cancel must change nothing.
                 engine.runner.during.extend([id, id]);
                 seen.silent_from = Some(step);
             }
@@ -175,9 +180,11 @@ fn note(plan: &[Planned], seen: &mut [Seen], step: u64, event: Event<'_>) -> Del
             seen.tokens.push(token);
         }
         Event::Finished { reason, output, .. } => {
+            // A receiver that was gone has not taken the last token, so the output may have one more.
             let given = &output[..seen.tokens.len().min(output.len())];
             assert_eq!(given, seen.tokens, "{id}: the output is what was told");
             assert!(
+                // A cancel before a step is reported in that step, one during it at its end or in the next.
                 seen.silent_from.is_none_or(|from| step <= from + 1),
                 "{id} ended in step {step}, cancelled in {:?}",
                 seen.silent_from

@@ -27,6 +27,7 @@ impl<'m> Single<'m> {
     /// If the model refuses them.
     pub fn logits(&self, tokens: &[TokenId]) -> Vec<f32> {
         let mut state = State::new(&self.model.config, 0);
+        // A new cache and new scratch for each run, so that no run depends on another.
         let mut cache = ContiguousCache::new(&self.model.config.llama, tokens.len());
         let (config, weights) = (&self.model.config, &self.model.weights);
         kv_cache::forward::forward(config, weights, &mut state, &mut cache, &self.pool, tokens)

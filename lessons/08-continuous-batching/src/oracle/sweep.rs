@@ -32,6 +32,7 @@ pub fn in_quarters<const N: usize>(quarter: impl Fn(u8) -> [u64; N] + Sync) -> [
         let mut totals = [0; N];
         for one in running {
             let counts = one.join().unwrap_or_else(|panic| resume_unwind(panic));
+            // The quarters count on their own; their sums are those of the sweep.
             for (total, count) in totals.iter_mut().zip(counts) {
                 *total += count;
             }

@@ -67,42 +67,27 @@ impl Columns {
 
     /// Shows the text of the open line. Of a request that goes on, the last word stays for the next line, as it may not be whole.
     pub fn end_line(&mut self, story: &mut Story) {
+        let width = self.width;
+        let cells = self.slots.iter_mut().map(|(text, mark)| {
+            let whole = mark.map_or(text.rfind(' ').unwrap_or(0), |_| text.len());
+            let rest = text.split_off(whole).trim_start().to_owned();
+            let shown = std::mem::replace(text, rest);
+            let mut lines = term::wrap(&shown, width - 2);
+            lines.retain(|line| !line.is_empty());
+            if let Some(mark) = mark.take() {
+                let last = lines.pop().unwrap_or_default();
+                lines.push(format!("{last} {mark}"));
+            }
+            lines
+        });
+        let cells: Vec<Vec<String>> = cells.collect();
         let mut label = self.first_step.to_string();
-        (self.first_step, self.steps) = (self.first_step + self.steps, 0);
-        let is_open = |(text, mark): &(String, Option<_>)| mark.is_some() || text.contains(' ');
-        while self.slots.iter().any(is_open) {
-            let cells = self
-                .slots
-                .iter_mut()
-                .map(|(text, mark)| next_cell(text, mark, self.width));
-            let cells: Vec<String> = cells.collect();
+        for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            let cell = |lines: &Vec<String>| term::pad(lines.get(line).map_or("", String::as_str), width);
+            let cells: Vec<String> = cells.iter().map(cell).collect();
             story.print(format!("   {label:>4}   {}\n", cells.join(" ").trim_end()));
             label.clear();
         }
+        (self.first_step, self.steps) = (self.first_step + self.steps, 0);
     }
-}
-
-/// Takes the words from `text` that fit into a cell, and shows the mark behind the last of them.
-fn next_cell(text: &mut String, mark: &mut Option<&'static str>, width: usize) -> String {
-    // A blank ends a word, and so does the end of a text that is over.
-    let blanks = text.match_indices(' ').map(|(at, _)| at);
-    let ends = blanks.chain(mark.map(|_| text.len()));
-    let fits = |at: &usize| *at > 0 && term::width(&text[..*at]) + 2 <= width;
-    let cut = ends.filter(fits).max();
-    // A word that is wider than the cell is cut in the middle.
-    let cut = cut.or_else(|| {
-        text.char_indices()
-            .map(|(at, _)| at)
-            .filter(fits)
-            .max()
-            .filter(|_| term::width(text) + 2 > width)
-    });
-    let rest = text.split_off(cut.unwrap_or(0));
-    let mut cell = std::mem::replace(text, rest.trim_start().to_owned());
-    if text.is_empty()
-        && let Some(mark) = mark.take()
-    {
-        cell += &format!(" {mark}");
-    }
-    term::pad(&cell, width)
 }

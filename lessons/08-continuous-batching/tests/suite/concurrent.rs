@@ -47,19 +47,11 @@ fn together_equals_alone(num_slots: usize, threads: usize, burst: usize, count: 
     }
 }
 
-/// Claim C5, with more requests than slots, all at once.
+/// Claim C5: more requests than slots, all at once; requests that come one by one; one slot that serves them one after the other.
 #[test]
-fn sixty_four_concurrent_requests_equal_their_single_runs() {
+fn concurrent_requests_equal_their_single_runs() {
     together_equals_alone(24, 2, 64, 64);
-}
-
-#[test]
-fn requests_that_come_one_by_one_equal_their_single_runs() {
     together_equals_alone(5, 2, 1, 24);
-}
-
-#[test]
-fn one_slot_serves_many_requests_one_after_the_other() {
     together_equals_alone(1, 1, 8, 8);
 }
 
@@ -185,27 +177,17 @@ fn cancelled(which: usize, before_step: Option<usize>, during_step: Option<usize
 }
 
 #[test]
-fn cancel_while_waiting() {
+fn a_cancel_in_any_state_leaves_the_other_answers_as_they_are() {
+    // Waiting.
     cancelled(2, Some(0), None, 0);
     cancelled(2, Some(3), None, 0);
-}
-
-/// The cancel comes while the pass computes the prompt: the first token is not told.
-#[test]
-fn cancel_while_prefilling() {
+    // While the pass computes the prompt: the first token is not told.
     cancelled(1, None, Some(0), 0);
     cancelled(2, None, Some(6), 0);
-}
-
-#[test]
-fn cancel_while_decoding() {
+    // Decoding.
     cancelled(0, Some(2), None, 2);
     cancelled(1, None, Some(3), 3);
-}
-
-/// The pass that would give its last token.
-#[test]
-fn cancel_in_the_last_step() {
+    // In the step that gives the last token.
     cancelled(0, None, Some(5), 5);
     cancelled(0, Some(5), None, 5);
     cancelled(2, None, Some(11), 5);
