@@ -108,6 +108,7 @@ fn a_failed_choice_ends_its_own_request_only() {
     engine.step(&mut |event| listener.take(event)).unwrap();
     engine.check_invariants();
     assert_eq!(listener.ends[&bad], FinishReason::ChoiceFailed);
+    assert_eq!(listener.tokens[&ids[2]].len(), 2, "the row behind it gets its token");
     assert_eq!(engine.memory.num_free(), 1, "its slot is free after the step");
     engine.run(&mut |event| listener.take(event)).unwrap();
     assert_eq!(ids.map(|id| listener.tokens[&id].len()), [3, 1, 3, 2]);
