@@ -13,7 +13,7 @@
 //! | [`layer`], [`attention`] | the same for all rows, dealt out to threads |
 //! | [`forward`] | tokens to logits, one layer on one screen |
 //! | [`mod@generate`], [`limits`] | the choice of a token, the naive loop, its limits and its result |
-//! | [`weights`], [`state`] | what a pass reads, and what it writes |
+//! | [`linear`], [`weights`], [`state`] | what a pass reads, and what it writes |
 //! | [`characters`], [`text`], [`chat`] | bytes to characters as they arrive; a conversation to text |
 //! | [`model`] | config, weights and tokenizer of one model together |
 //! | [`lanes`] | the inner loops, the same bits on every instruction set |
@@ -42,7 +42,7 @@ pub mod generate;
 pub mod layer;
 pub mod limits;
 
-mod plain_matrix;
+pub mod linear;
 pub mod state;
 pub mod weights;
 

@@ -1,60 +1,11 @@
 //! The weights of a Llama model, as the forward pass reads them.
 
 use layout::packed::PackedMatrix;
-use layout::pool::Pool;
 use loading::LoadError;
 use loading::source::WeightSource;
 use training::LlamaConfig;
 
-pub use crate::plain_matrix::PlainMatrix;
-
-/// A matrix of weights `[out_features, in_features]` that multiplies rows. The forward pass does not know how the
-/// weights are stored.
-pub trait Linear {
-    /// Rows of the matrix: the length of an output row.
-    fn out_features(&self) -> usize;
-
-    /// Columns of the matrix: the length of an input row.
-    fn in_features(&self) -> usize;
-
-    /// Bytes of weights that one call of [`Linear::matmul`] reads.
-    fn bytes(&self) -> usize;
-
-    /// y = x Wᵀ for any number of rows. Shapes: `x` `[rows, in_features]`, `out` `[rows, out_features]`, overwritten.
-    /// The bits of a row do not depend on the other rows or on the number of threads.
-    ///
-    /// # Panics
-    /// If a slice has another length.
-    fn matmul(&self, pool: &Pool, x: &[f32], rows: usize, out: &mut [f32]);
-
-    /// Copies row `i` of the matrix: the embedding of token `i`. Shape: `out` `[in_features]`.
-    ///
-    /// # Panics
-    /// If there is no such row, or `out` has another length.
-    fn row(&self, i: usize, out: &mut [f32]);
-}
-
-impl Linear for PackedMatrix {
-    fn out_features(&self) -> usize {
-        self.out_features()
-    }
-
-    fn in_features(&self) -> usize {
-        self.in_features()
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes()
-    }
-
-    fn matmul(&self, pool: &Pool, x: &[f32], rows: usize, out: &mut [f32]) {
-        self.matmul(pool, x, rows, out);
-    }
-
-    fn row(&self, i: usize, out: &mut [f32]) {
-        self.row(i, out);
-    }
-}
+pub use crate::linear::{Linear, PlainMatrix};
 
 /// All weights of a model. They do not change after loading, so any number of threads and requests share them.
 ///
