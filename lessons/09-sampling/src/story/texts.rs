@@ -47,19 +47,6 @@ pub fn company(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "an answer depends on the other requests: a draw is broken"
     );
 
-    let seed = scene.args.seed;
-    let of = [(seed, 0), (seed, 1), (seed + 1, 0), (seed, 0)];
-    let mut asks = Vec::new();
-    for (seed, answer) in of {
-        let params = scene.params(|p| (p.temperature, p.answer, p.seed) = (0.8, answer, seed));
-        asks.push(scene.ask(0, 12, params)?);
-    }
-    let texts = scene.answer(&asks, of.len(), &mut |_| {})?;
-    let cells = of.iter().zip(&texts).map(|((seed, answer), tokens)| {
-        let text = lab::term::cut(scene.text(tokens).trim_start(), 50).replace('\n', "↵");
-        [seed.to_string(), answer.to_string(), text]
-    });
-    story.rows(&["seed", "answer", "text"], cells);
     story.say(
         "Several answers to one prompt have the same seed and different numbers, so all of them can be produced again.",
     );

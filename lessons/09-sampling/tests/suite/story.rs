@@ -31,7 +31,6 @@ fn redacted(story: &str) -> String {
         let head = without_figures(text);
         let begins = head.starts_with("the likeliest ")
             || head.starts_with("token logit")
-            || head.starts_with("seed answer text")
             || (head.starts_with("greedy (#)") && head.contains("repetition"));
         in_texts = begins || in_texts && !text.is_empty() && !text.starts_with("The same weights");
         let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
