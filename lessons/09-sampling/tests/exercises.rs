@@ -314,7 +314,7 @@ mod ex_09_2_top_k {
         let each = found as f64 / MANY as f64;
         assert!(
             found <= (most * MANY) as u64,
-            "comparisons a number for the {k} largest of {MANY}\n  expected at most {most}\n  found    {each:.1}: {advice}"
+            "comparisons a number, {k} largest of {MANY}\n  expected at most {most}\n  found    {each:.1}: {advice}"
         );
     }
 
