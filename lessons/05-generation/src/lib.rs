@@ -59,9 +59,6 @@ pub mod roofline;
 pub mod terminal;
 pub mod work;
 
-#[doc(hidden)]
-pub use layer as rows;
-
 pub use error::GenerateError;
 pub use limits::{FinishReason, Generation, Limits};
 pub use model::Model;

@@ -18,7 +18,7 @@ pub trait Subject {
     /// A request that runs for `steps` steps and holds `size` of [`ROOM`]; both at least 1. Class 0 is the most urgent. Ids count up from 1.
     fn submit(&mut self, class: u8, steps: usize, size: usize) -> SeqId;
     /// Preempts a running request: it waits again, and keeps what it has done.
-    fn send_back(&mut self, id: SeqId);
+    fn preempt(&mut self, id: SeqId);
     /// One step: waiting requests join, then every running one moves on. Returns the requests that ran.
     fn step(&mut self) -> Vec<SeqId>;
 }
@@ -144,7 +144,7 @@ impl Subject for Small {
         id
     }
 
-    fn send_back(&mut self, id: SeqId) {
+    fn preempt(&mut self, id: SeqId) {
         if let Some(place) = self.running.iter().position(|request| request.id == id) {
             let mut request = self.running.remove(place);
             if self.fault == Fault::AgesSinceSentBack {

@@ -10,7 +10,7 @@ use crate::error::CacheError;
 use crate::forward::{check_chunk, reserve, run_layers};
 use crate::mask::chunk_mask;
 use generation::forward::last_logits;
-use generation::rows::for_each_row;
+use generation::layer::for_each_row;
 use generation::{Model, State, lanes};
 use lab::ledger;
 use layout::pool::Pool;

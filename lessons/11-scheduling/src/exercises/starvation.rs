@@ -30,7 +30,7 @@ pub fn test_starvation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), String
     }
 
     // One request of each kind in a flood of short, small, urgent ones: two in every step, where one can be served.
-    for (class, steps, size, is_sent_back) in (0..3u8)
+    for (class, steps, size, is_preempted) in (0..3u8)
         .flat_map(|class| [1, 5].map(|steps| (class, steps)))
         .flat_map(|(class, steps)| [1, 4].map(|size| (class, steps, size)))
         .flat_map(|(class, steps, size)| [false, true].map(|back| (class, steps, size, back)))
@@ -49,15 +49,15 @@ pub fn test_starvation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), String
             if ran.contains(&one) {
                 left -= 1;
                 // It is as old as before, so it comes back before all that are late.
-                if is_sent_back {
-                    scheduler.send_back(one);
+                if is_preempted {
+                    scheduler.preempt(one);
                 }
             } else if left > 0 {
                 let is_new = |id| ran.contains(id) && !seen.contains(id);
                 let passed = flood.iter().find(|(id, came)| is_new(id) && *came >= late);
                 if let Some((id, came)) = passed {
                     return Err(format!(
-                        "class {class}, {steps} steps, size {size}, preempted: {is_sent_back}: {id} came {came} steps later and joined before it"
+                        "class {class}, {steps} steps, size {size}, preempted: {is_preempted}: {id} came {came} steps later and joined before it"
                     ));
                 }
             }

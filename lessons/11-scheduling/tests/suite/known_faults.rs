@@ -359,12 +359,12 @@ fn an_aged_request_is_no_victim_for_later_ones() {
     engine.step_at(ms(0), &mut |_| Delivery::Taken).unwrap();
     let later = engine.submit_at(ms(90), meta(0, 0), &prompt, 60).unwrap();
     run_on(&mut engine, 100);
-    let sent_back: Vec<SeqId> = (engine.scheduler.trace().iter())
+    let preempted: Vec<SeqId> = (engine.scheduler.trace().iter())
         .flat_map(|step| step.preempted.iter().map(|sent| sent.id))
         .collect();
-    assert_eq!(sent_back.first(), Some(&later), "{sent_back:?}");
-    assert!(!sent_back.contains(&oldest));
-    assert!(sent_back.len() < 60, "{aged}: {sent_back:?}");
+    assert_eq!(preempted.first(), Some(&later), "{preempted:?}");
+    assert!(!preempted.contains(&oldest));
+    assert!(preempted.len() < 60, "{aged}: {preempted:?}");
 }
 
 /// A choice that fails ends its own request; the others get their rows and their tokens, and each tenant pays for its own rows.
