@@ -1,9 +1,9 @@
 //! `cargo bench -p ladder -- allocator`: what blocks cost, as numbers and as memory to attend to.
 //!
-//! First tables of numbers: taking and giving back a block, with the free list and with a search; the tables of a step; finding the beginning of a
-//! text. Then, for each model, attention over lesson 10's blocks takes turns with attention over lesson 08's slots, alone and as a whole decode step,
-//! over the same keys and values. Blocks are tried as neighbours and in no order, as after a long time of coming and going. Then criterion, for
-//! the history.
+//! First tables of numbers: taking and giving back a block, with the free list and with a search; the tables of a step;
+//! finding the beginning of a text. Then, for each model, attention over lesson 10's blocks takes turns with attention
+//! over lesson 08's slots, alone and as a whole decode step, over the same keys and values. Blocks are tried as
+//! neighbours and in no order, as after a long time of coming and going. Then criterion, for the history.
 
 use continuous_batching::cache::KvCache;
 use continuous_batching::memory::{Admission, Memory};

@@ -1,8 +1,9 @@
 //! `cargo bench -p ladder -- batch`: tokens a second of a decode step over 1 to 32 sequences.
 //!
-//! First a table for each model: all batch sizes take turns in lesson 08's ragged pass, with lesson 06's pass for one sequence beside
-//! them. More rows share one reading of the weights, so the rate rises until arithmetic sets the limit. Then criterion, for the history. Every
-//! row sees the same number of positions, which are there before the clock starts.
+//! First a table for each model: all batch sizes take turns in lesson 08's ragged pass, with lesson 06's pass for one
+//! sequence beside them. More rows share one reading of the weights, so the rate rises until arithmetic sets the limit.
+//! Then criterion, for the history. Every row sees the same number of positions, which are there before the clock
+//! starts.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use lab::table::Table;

@@ -1,8 +1,8 @@
 //! `cargo bench -p ladder -- decode`: tokens a second of one sequence, its prompt (prefill) and its answer (decode).
 //!
-//! First a table for each model: lesson 06's pass and lesson 08's take turns on the same rows, beside the limit that this machine has for
-//! them. Then criterion, for the history. Keys and values of the context are there before the clock starts, and each pass begins at the same
-//! position again.
+//! First a table for each model: lesson 06's pass and lesson 08's take turns on the same rows, beside the limit that
+//! this machine has for them. Then criterion, for the history. Keys and values of the context are there before the
+//! clock starts, and each pass begins at the same position again.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use lab::table::Table;

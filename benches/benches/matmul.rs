@@ -1,8 +1,8 @@
 //! `cargo bench -p ladder -- matmul`: lesson 02's matrix product against the machine and against other libraries.
 //!
-//! First a table: for each number of rows, what is reached of the limit that this machine has for it. The limit is the smaller of two:
-//! the peak of its multiply-add units, and the weights' bytes at the memory's bandwidth. Both are measured here, in the same run, and all
-//! entries take turns. Then criterion, for the history.
+//! First a table: for each number of rows, what is reached of the limit that this machine has for it. The limit is the
+//! smaller of two: the peak of its multiply-add units, and the weights' bytes at the memory's bandwidth. Both are
+//! measured here, in the same run, and all entries take turns. Then criterion, for the history.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use lab::race::Race;

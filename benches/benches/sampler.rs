@@ -1,7 +1,8 @@
 //! `cargo bench -p ladder -- sampler`: what it costs to choose one token.
 //!
-//! First a table for each vocabulary: lesson 09's sampler with several settings, its full sort and the greedy choice take turns on one row of
-//! logits. Then a table for each model of what choosing takes of a decode step, where both are measured in turn. Then criterion, for the history.
+//! First a table for each vocabulary: lesson 09's sampler with several settings, its full sort and the greedy choice
+//! take turns on one row of logits. Then a table for each model of what choosing takes of a decode step, where both are
+//! measured in turn. Then criterion, for the history.
 
 use criterion::{BenchmarkId, Criterion};
 use generation::generate::greedy;
@@ -171,7 +172,8 @@ fn costs(vocab_size: usize, is_trial: bool) {
     println!("{table}greedy choice of lesson 08: {} µs", table::micros(greedy_us));
 }
 
-/// What choosing takes of a decode step. The logits are written over those of the pass, where the pass has left them: in the processor's cache.
+/// What choosing takes of a decode step. The logits are written over those of the pass, where the pass has left them:
+/// in the processor's cache.
 fn shares(subject: &Subject, is_trial: bool) {
     println!("{}", table::head(subject, is_trial));
     let vocab_size = subject.model.config.llama.vocab_size;
@@ -188,7 +190,8 @@ fn shares(subject: &Subject, is_trial: bool) {
     for (name, params) in settings(vocab_size) {
         for (kind, replace) in [("made up", Some(&made_up)), ("the model's own", None)] {
             let [alone, eight] = BATCH_SIZES.map(|rows| share(subject, &params, replace, rows, is_trial));
-            // Random weights know nothing, so every token is about as likely: the hardest case for a sampler that keeps the likeliest.
+            // Random weights know nothing, so every token is about as likely: the hardest case for a sampler that keeps
+            // the likeliest.
             let target = match subject.model.name == TARGET_MODEL && !is_trial {
                 true => table::target_below(alone.share(), 0.05, "< 5 %"),
                 false => "-".to_owned(),

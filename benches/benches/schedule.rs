@@ -1,8 +1,9 @@
-//! `cargo bench -p ladder -- schedule`: how long it takes to decide who is computed, with 256 running requests. Numbers only, no model.
+//! `cargo bench -p ladder -- schedule`: how long it takes to decide who is computed, with 256 running requests. Numbers
+//! only, no model.
 //!
-//! First a table: lesson 11's scheduler, for each policy, takes turns with lesson 08's. Each decision begins at the same moment, with queues and
-//! memory that were put together before the clock starts. Then a whole step of the engine without a model, for comparison. Then criterion, for
-//! the history.
+//! First a table: lesson 11's scheduler, for each policy, takes turns with lesson 08's. Each decision begins at the
+//! same moment, with queues and memory that were put together before the clock starts. Then a whole step of the engine
+//! without a model, for comparison. Then criterion, for the history.
 
 use criterion::{BenchmarkId, Criterion};
 use lab::table::Table;

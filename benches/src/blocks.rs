@@ -24,7 +24,8 @@ pub fn free_blocks(num_blocks: usize, block_size: usize, max_seq_len: usize, ord
     blocks
 }
 
-/// Gives each block to a request of one token, and frees them in a random order, which is then the order of the free list.
+/// Gives each block to a request of one token, and frees them in a random order, which is then the order of the free
+/// list.
 fn shuffle(blocks: &mut impl Memory) {
     let mut num_blocks = 0;
     let request = |id: usize| Request::new(SeqId(id as u64), &[TokenId(0)], 0, 1);

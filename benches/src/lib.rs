@@ -1,9 +1,9 @@
 //! Benches over all lessons: `cargo bench -p ladder -- matmul`, `decode`, `batch`, `sampler`, `allocator`, `schedule`.
 //!
-//! A bench answers two questions. *Is it faster than it was?* Criterion keeps the history of each measurement and draws it
-//! (`target/criterion/report/index.html`). *Is it fast?* Each bench first prints what the machine could do, measured in the same
-//! run, and how much of it is reached, beside other libraries that take turns with ours. This crate holds what the
-//! benches share.
+//! A bench answers two questions. *Is it faster than it was?* Criterion keeps the history of each measurement and draws
+//! it (`target/criterion/report/index.html`). *Is it fast?* Each bench first prints what the machine could do, measured
+//! in the same run, and how much of it is reached, beside other libraries that take turns with ours. This crate holds
+//! what the benches share.
 
 pub mod blocks;
 pub mod passes;

@@ -1,4 +1,5 @@
-//! The ways to run a model: lesson 06's pass over one sequence, and lesson 08's over many, in slots or in lesson 10's blocks.
+//! The ways to run a model: lesson 06's pass over one sequence, and lesson 08's over many, in slots or in lesson 10's
+//! blocks.
 
 use crate::blocks::{BlockOrder, free_blocks};
 use crate::random;
@@ -95,8 +96,8 @@ impl<'a> Ragged<'a, BlockManager, PagedCache> {
 }
 
 impl<'a, M: Memory, C: KvCache> Ragged<'a, M, C> {
-    /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values, `chunk` positions at a time: their values do
-    /// not change the work.
+    /// `num_sequences` sequences of `capacity` positions, all of them filled with random keys and values, `chunk`
+    /// positions at a time: their values do not change the work.
     pub fn over(
         subject: &'a Subject,
         memory: M,
@@ -152,7 +153,8 @@ impl<'a, M: Memory, C: KvCache> Ragged<'a, M, C> {
         self.memory.complete(&mut self.batch);
     }
 
-    /// The next passes compute one row of each of the first `batch_size` sequences, and each row sees `context_len` positions.
+    /// The next passes compute one row of each of the first `batch_size` sequences, and each row sees `context_len`
+    /// positions.
     pub fn rows(&mut self, batch_size: usize, context_len: usize) {
         self.batch.clear();
         for (id, token) in self.subject.tokens(batch_size).into_iter().enumerate() {
@@ -180,7 +182,8 @@ impl<'a, M: Memory, C: KvCache> Ragged<'a, M, C> {
         logits.expect("the model knows all tokens and positions")
     }
 
-    /// Only the attention of such a pass, in all layers, with random queries. Returns the sum of the last layer's outputs.
+    /// Only the attention of such a pass, in all layers, with random queries. Returns the sum of the last layer's
+    /// outputs.
     pub fn attention(&mut self) -> f32 {
         let (llama, rows) = (&self.subject.model.config.llama, self.batch.num_rows());
         let width = llama.q_size() + 2 * llama.kv_size();

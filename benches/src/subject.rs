@@ -47,8 +47,8 @@ impl Subject {
         (0..len).map(id).collect()
     }
 
-    /// Work of one pass in which each of `chunks`, (`num_cached`, `rows`), is one sequence that wants the token after its last row: its
-    /// multiply-adds, the weights once, and the keys and values of each sequence once.
+    /// Work of one pass in which each of `chunks`, (`num_cached`, `rows`), is one sequence that wants the token after
+    /// its last row: its multiply-adds, the weights once, and the keys and values of each sequence once.
     pub fn work(&self, chunks: impl Iterator<Item = (usize, usize)>) -> Work {
         let llama = &self.model.config.llama;
         let weight_bytes = self.model.weights.bytes_per_pass();

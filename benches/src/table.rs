@@ -58,7 +58,8 @@ pub fn head(subject: &Subject, is_trial: bool) -> String {
     )
 }
 
-/// The most tokens a second that the machine could do, where a pass of this work makes `tokens` of them, and what it would wait for.
+/// The most tokens a second that the machine could do, where a pass of this work makes `tokens` of them, and what it
+/// would wait for.
 pub fn limit(subject: &Subject, work: &Work, tokens: usize) -> (f64, &'static str) {
     let (seconds, bound) = subject.limits.shortest(work);
     let waits_for = match bound {

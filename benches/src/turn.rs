@@ -1,4 +1,5 @@
-//! Whose turn is it: `cargo bench -p ladder -- decode batch` starts every bench with the same words, and each takes its own.
+//! Whose turn is it: `cargo bench -p ladder -- decode batch` starts every bench with the same words, and each takes its
+//! own.
 
 use criterion::Criterion;
 use std::process::{Command, exit};

@@ -1,5 +1,5 @@
-//! Reads the built pages back: every link has a target, every fragment an id, every id is there once, and nothing would be
-//! loaded from outside.
+//! Reads the built pages back: every link has a target, every fragment an id, every id is there once, and nothing would
+//! be loaded from outside.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,8 @@ pub fn pages(out: &Path, problems: &Problems) -> (usize, usize) {
         }
     }
     let mut count = 0;
-    // The print page repeats all others and the index the first one: what is wrong there is said only when nothing else is.
+    // The print page repeats all others and the index the first one: what is wrong there is said only when nothing else
+    // is.
     let repeats = |file: &Path| file.ends_with("print.html") || file == out.join("index.html");
     let mut order: Vec<(&PathBuf, &Page)> = pages.iter().collect();
     order.sort_by_key(|(file, _)| repeats(file));

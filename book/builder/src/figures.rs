@@ -1,5 +1,5 @@
-//! `{{#figure}}`: an interactive figure is a recorded trace and two scripts that draw it. The page itself holds the recorded sentences, if the
-//! trace has some, or a line that names the trace; the scripts take its place.
+//! `{{#figure}}`: an interactive figure is a recorded trace and two scripts that draw it. The page itself holds the
+//! recorded sentences, if the trace has some, or a line that names the trace; the scripts take its place.
 
 use serde::Deserialize;
 

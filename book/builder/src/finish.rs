@@ -7,8 +7,8 @@ use crate::figures;
 use crate::problems::Problems;
 use crate::workbook::Workbook;
 
-/// Writes `figures/NAME.js` and `figures/NAME.trace.js` for every figure. The trace becomes a script, because a page that
-/// is opened from a folder may not read a JSON file.
+/// Writes `figures/NAME.js` and `figures/NAME.trace.js` for every figure. The trace becomes a script, because a page
+/// that is opened from a folder may not read a JSON file.
 pub fn figures(book: &Workbook, out: &Path, problems: &Problems) {
     for name in names(&book.root.join("book/figures")) {
         let written = figures::trace(book, &name).and_then(|(_, text)| {

@@ -1,10 +1,11 @@
 //! Builds the book: mdBook as a library, with everything that this book adds to it and every check that it needs.
 //!
-//! `book-builder [--root FOLDER] [--out FOLDER]`; `cargo course book` calls it. It writes nothing outside `--out` and needs
-//! no network. A problem is printed as `page:line: what; what to do`, and any problem makes the build fail.
+//! `book-builder [--root FOLDER] [--out FOLDER]`; `cargo course book` calls it. It writes nothing outside `--out` and
+//! needs no network. A problem is printed as `page:line: what; what to do`, and any problem makes the build fail.
 //!
-//! Read in this order: [`make`] (the whole way), [`fill`] and [`placeholder`] (the placeholders of a page), then what they are filled with:
-//! [`source`], [`exercises`], [`pictures`], [`figures`], [`claims`], [`recorded`], [`workshops`], [`maths`]; last [`check`].
+//! Read in this order: [`make`] (the whole way), [`fill`] and [`placeholder`] (the placeholders of a page), then what
+//! they are filled with: [`source`], [`exercises`], [`pictures`], [`figures`], [`claims`], [`recorded`], [`workshops`],
+//! [`maths`]; last [`check`].
 
 #![forbid(unsafe_code)]
 

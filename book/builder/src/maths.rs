@@ -1,7 +1,7 @@
 //! Formulas: `$…$` and `$$…$$` become MathML, which browsers draw by themselves. No script, no font, no network.
 //!
-//! The formulas are found by the same Markdown parser that mdBook uses, so a dollar sign in code is never one. What stands
-//! between the tags is written with entities wherever Markdown would see a mark.
+//! The formulas are found by the same Markdown parser that mdBook uses, so a dollar sign in code is never one. What
+//! stands between the tags is written with entities wherever Markdown would see a mark.
 
 use std::ops::Range;
 

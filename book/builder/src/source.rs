@@ -1,8 +1,8 @@
 //! Lines of source files, picked by anchors: `// ANCHOR: name` to `// ANCHOR_END: name`.
 //!
-//! mdBook's own include prints a message for a missing file, shows nothing for a missing anchor and knows no exercises. Here
-//! each of these is an error, and a region that touches the body of an exercise is one too: the book may not give away
-//! what it asks for, except in a folded key.
+//! mdBook's own include prints a message for a missing file, shows nothing for a missing anchor and knows no exercises.
+//! Here each of these is an error, and a region that touches the body of an exercise is one too: the book may not give
+//! away what it asks for, except in a folded key.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Minutes, which all come from `course.toml`, and the workshop plans of `book/workshops.toml`, which are checked against them.
+//! Minutes, which all come from `course.toml`, and the workshop plans of `book/workshops.toml`, which are checked
+//! against them.
 
 use serde::Deserialize;
 

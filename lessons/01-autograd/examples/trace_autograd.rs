@@ -1,7 +1,8 @@
 //! The trace of the book's figure: three small tapes, each walked back in every order, with `+=` and with `=`.
 //!
-//! `cargo run -q -p lesson01 --example trace_autograd > book/figures/autograd.json`; a test compares the two. The sentences
-//! are made by the figure's script from what happened; `steps` is the first walk as text, for readers without scripts.
+//! `cargo run -q -p lesson01 --example trace_autograd > book/figures/autograd.json`; a test compares the two. The
+//! sentences are made by the figure's script from what happened; `steps` is the first walk as text, for readers without
+//! scripts.
 
 use autograd::scalar::{Arrival, Event, Line, Order, Walk, backward, values};
 use serde::Serialize;

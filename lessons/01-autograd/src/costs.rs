@@ -1,4 +1,5 @@
-//! What the exercises cost: one fixed piece of work for each function, counted for the reader's function and for this one.
+//! What the exercises cost: one fixed piece of work for each function, counted for the reader's function and for this
+//! one.
 //!
 //! Allocations are counted by the allocator; calls of a closure that the function was given are counted in the ledger.
 

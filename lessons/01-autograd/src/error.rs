@@ -123,7 +123,8 @@ pub enum AutogradError {
 }
 
 impl AutogradError {
-    /// Fills in the operation: a saved value can tell that it changed, and only the tape knows which operation reads it.
+    /// Fills in the operation: a saved value can tell that it changed, and only the tape knows which operation reads
+    /// it.
     pub(crate) fn in_backward_of(mut self, name: &'static str) -> Self {
         if let AutogradError::ChangedInPlace { operation, .. } = &mut self {
             *operation = name;

@@ -128,8 +128,8 @@ pub fn accumulate<T: Real>(slot: &mut Option<ArrayD<T>>, contribution: ArrayD<T>
 
 /// Exercise 01.8. A test for backward passes: true when `backward` gave the right gradients on tapes of your choice.
 ///
-/// A [`Line`] is a number, a sum or a product of two earlier lines. `backward` takes a tape and returns, for each of its
-/// lines, how the last line changes with it. The subject may be right or have one of the faults in
+/// A [`Line`] is a number, a sum or a product of two earlier lines. `backward` takes a tape and returns, for each of
+/// its lines, how the last line changes with it. The subject may be right or have one of the faults in
 /// [`wrong::PLANTED`](crate::wrong::PLANTED). Choose small tapes whose gradients you know, by hand or by moving a leaf
 /// and asking [`values`](crate::scalar::values).
 pub fn gradients_are_right(backward: &dyn Fn(&[Line]) -> Vec<f64>) -> bool {

@@ -16,13 +16,13 @@
 //!
 //! - **New:** the tape, its operations, the backward pass, optimizers, the check by finite differences.
 //! - **Imported:** arrays and their matrix product from `ndarray`. No earlier lesson.
-//! - **Costs:** a training step costs about three forward passes of arithmetic (forward, and two products for each one in
-//!   the backward pass), and the memory of every value that a backward rule will read.
+//! - **Costs:** a training step costs about three forward passes of arithmetic (forward, and two products for each one
+//!   in the backward pass), and the memory of every value that a backward rule will read.
 //!
 //! Read in this order: the value and the tape ([`Tensor`], [`Saved`], [`custom_op`]), the operations (methods of
 //! [`Tensor`]), the backward pass (`backward.rs`), the functions that compute gradients ([`exercises`]), the check
-//! ([`gradcheck`]), the optimizers ([`optim`]), the smallest tape ([`scalar`]); then the wrong backward passes ([`wrong`])
-//! on a network that shows the difference ([`network`], [`spiral`], [`fit`]).
+//! ([`gradcheck`]), the optimizers ([`optim`]), the smallest tape ([`scalar`]); then the wrong backward passes
+//! ([`wrong`]) on a network that shows the difference ([`network`], [`spiral`], [`fit`]).
 
 mod error;
 mod node;

@@ -1,4 +1,5 @@
-//! The smallest tape: a list of single numbers, sums and products, walked backwards in several ways that can be watched.
+//! The smallest tape: a list of single numbers, sums and products, walked backwards in several ways that can be
+//! watched.
 //!
 //! It is what the figure of this lesson plays and what the exercise on catching faults tests. It uses nothing of the
 //! other tape. A line names only earlier lines, so the list read from its end is a reverse topological order.

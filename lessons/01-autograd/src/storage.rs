@@ -1,4 +1,5 @@
-//! The storage of a value: shared by a tensor's clones, by `detach` and by rules that saved it, with a count of its changes.
+//! The storage of a value: shared by a tensor's clones, by `detach` and by rules that saved it, with a count of its
+//! changes.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -72,7 +72,8 @@ mod ex_01_1_numeric_gradient {
         );
     }
 
-    /// `x₀x₁ + 10 x₂x₃` at `[[1, 2], [3, 4]]`: each slope is its neighbour's value, as long as the neighbour is in place.
+    /// `x₀x₁ + 10 x₂x₃` at `[[1, 2], [3, 4]]`: each slope is its neighbour's value, as long as the neighbour is in
+    /// place.
     #[test]
     fn every_element_is_moved_alone_and_put_back() {
         let at = arr2(&[[1.0, 2.0], [3.0, 4.0]]).into_dyn();
@@ -304,7 +305,8 @@ mod ex_01_4_topological_order {
         check(&[vec![], vec![0], vec![0]], 1, 2);
     }
 
-    /// 3 uses 1 directly and through 2. Written down at first sight, or nearest first, 1 comes out behind 2, which needs it.
+    /// 3 uses 1 directly and through 2. Written down at first sight, or nearest first, 1 comes out behind 2, which
+    /// needs it.
     #[test]
     fn a_short_path_and_a_long_one_to_the_same_node() {
         let graph = [vec![], vec![0], vec![1], vec![1, 2]];

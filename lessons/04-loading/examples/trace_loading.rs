@@ -1,5 +1,5 @@
-//! Records the trace of the book's figure: a small file, damaged copies of it, and the check that refuses each. The script of
-//! the figure makes the steps and sentences.
+//! Records the trace of the book's figure: a small file, damaged copies of it, and the check that refuses each. The
+//! script of the figure makes the steps and sentences.
 //!
 //! ```text
 //! cargo run -q -p lesson04 --example trace_loading > target/loading.json && mv target/loading.json book/figures/loading.json

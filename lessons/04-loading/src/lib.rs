@@ -16,8 +16,8 @@
 //! load timeline ([`stages`]), checksums ([`manifest`]).
 //!
 //! **Imported**: [`training::LlamaConfig`] and [`training::TokenId`] (lesson 03), packed matrices and the thread pool
-//! (lesson 02, only for the measurement of a first token), text to ids by the `tokenizers` crate. The `safetensors` crate is
-//! the oracle of the tests.
+//! (lesson 02, only for the measurement of a first token), text to ids by the `tokenizers` crate. The `safetensors`
+//! crate is the oracle of the tests.
 //!
 //! **Superseded**: nothing. Lesson 03 reads the folders that it wrote itself; this crate reads folders from anywhere.
 //!

@@ -210,8 +210,8 @@ fn input(len: usize) -> Vec<f32> {
     (0..len).map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0).collect()
 }
 
-/// The product of a row with `x`, from the stored bytes; `values` is scratch memory. It has 16 sums side by side, so that the
-/// compiler uses vector instructions.
+/// The product of a row with `x`, from the stored bytes; `values` is scratch memory. It has 16 sums side by side, so
+/// that the compiler uses vector instructions.
 fn dot(dtype: Dtype, row: &[u8], x: &[f32], values: &mut Vec<f32>) -> f32 {
     values.clear();
     widen(dtype, row, values);

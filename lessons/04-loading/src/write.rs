@@ -1,6 +1,7 @@
 //! Writes Hugging Face folders, for conversion and for measurements.
 //!
-//! A safetensors file is written here by hand, as it is read; the tests read it with the `safetensors` crate, the reference of the format.
+//! A safetensors file is written here by hand, as it is read; the tests read it with the `safetensors` crate, the
+//! reference of the format.
 
 use crate::bytes::reason;
 use crate::config::{ModelConfig, RopeScaling};

@@ -199,8 +199,8 @@ impl ContiguousCache {
         Ok(())
     }
 
-    /// Moves the write index over the positions that the last pass wrote, and truncates to `first` positions, so that the
-    /// next pass begins there.
+    /// Moves the write index over the positions that the last pass wrote, and truncates to `first` positions, so that
+    /// the next pass begins there.
     ///
     /// # Errors
     /// [`CacheError::TruncateBeyondLen`] if fewer positions are held.

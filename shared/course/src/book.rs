@@ -1,8 +1,8 @@
 //! `cargo course book`: builds the book and, when asked, opens it.
 //!
-//! mdBook is a large tree, so the work is done by a program of its own workspace, `book/builder`; this only calls it. The
-//! first call compiles that program, four minutes of processor time; then a book takes seconds. No network is needed once
-//! the crates are there.
+//! mdBook is a large tree, so the work is done by a program of its own workspace, `book/builder`; this only calls it.
+//! The first call compiles that program, four minutes of processor time; then a book takes seconds. No network is
+//! needed once the crates are there.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};

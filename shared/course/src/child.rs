@@ -1,5 +1,5 @@
-//! Programs that `cargo course` starts and waits for. Each has a limit of time and of output, and none outlives `cargo course`:
-//! Ctrl-C, a closed terminal or a request to end (SIGTERM) ends the running programs first.
+//! Programs that `cargo course` starts and waits for. Each has a limit of time and of output, and none outlives
+//! `cargo course`: Ctrl-C, a closed terminal or a request to end (SIGTERM) ends the running programs first.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -38,8 +38,8 @@ pub struct Ended {
     pub how: How,
 }
 
-/// Ends the running programs when `cargo course` is asked to end. With `goes_on` the process itself goes on, and [`is_stopped`]
-/// says that it was asked.
+/// Ends the running programs when `cargo course` is asked to end. With `goes_on` the process itself goes on, and
+/// [`is_stopped`] says that it was asked.
 pub fn end_with_us(goes_on: bool) {
     static GOES_ON: AtomicBool = AtomicBool::new(false);
     GOES_ON.store(goes_on, Ordering::SeqCst);

@@ -1,8 +1,8 @@
 //! The exercises and predictions of a lesson, from its `course.toml`.
 //!
-//! Reading is strict about what every command needs (an id, a kind, a title, a function or a question), and an error names file
-//! and line. What only makes an exercise a good one (three hints, minutes, wrong ideas with their faults) is checked by
-//! [`crate::verify`], so that a lesson can be used while it is being written.
+//! Reading is strict about what every command needs (an id, a kind, a title, a function or a question), and an error
+//! names file and line. What only makes an exercise a good one (three hints, minutes, wrong ideas with their faults) is
+//! checked by [`crate::verify`], so that a lesson can be used while it is being written.
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -332,8 +332,8 @@ struct File {
     predictions: Vec<Spanned<Prediction>>,
 }
 
-/// Reads exercises and predictions out of the text of a `course.toml`. `folder` is the lesson's, `05-generation`; `shown` names the
-/// file in errors.
+/// Reads exercises and predictions out of the text of a `course.toml`. `folder` is the lesson's, `05-generation`;
+/// `shown` names the file in errors.
 ///
 /// # Errors
 /// The first thing that is wrong, with the line of its table.

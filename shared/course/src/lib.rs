@@ -3,8 +3,8 @@
 //! It teaches nothing and depends on no lesson: it reads their `course.toml` and results, and runs their binaries.
 //! Everything takes a [`tools::Course`], so that tests put a small tree and stand-ins for cargo and pip in its place.
 //!
-//! The crate's README says in which order to read it. A function that returns a [`error::CourseError`] fails when what it reads is missing
-//! or wrong, or a folder can not be written; the error names the place and says what to do.
+//! The crate's README says in which order to read it. A function that returns a [`error::CourseError`] fails when what
+//! it reads is missing or wrong, or a folder can not be written; the error names the place and says what to do.
 
 #![forbid(unsafe_code)]
 

@@ -39,7 +39,8 @@ pub fn ask(course: &Course, exercise: &Exercise, page: &Page) -> Result<(), Cour
     }
 }
 
-/// `cargo course answer NN.k b`: stores the answer and says what is right or wrong about it. Without an answer: the question.
+/// `cargo course answer NN.k b`: stores the answer and says what is right or wrong about it. Without an answer: the
+/// question.
 pub fn answer(course: &Course, id: &str, typed: Option<&str>, page: &Page) -> Result<String, CourseError> {
     let exercise = exercise::find(course, id)?;
     if exercise.kind != Kind::Predict {

@@ -22,7 +22,8 @@ pub struct Learner {
     pub problem: Option<String>,
     /// What was done in each lesson that was begun: `"05"`.
     pub lessons: BTreeMap<String, Counts>,
-    /// Every exercise of the workbook (or of the lesson that was asked for), in order, and those that only the state knows.
+    /// Every exercise of the workbook (or of the lesson that was asked for), in order, and those that only the state
+    /// knows.
     pub exercises: Vec<Row>,
 }
 
@@ -76,7 +77,8 @@ pub struct Row {
     pub passed_at: Option<String>,
 }
 
-/// Reads every folder: a learner's repository, or its `work` folder. With a lesson's number only its exercises are told.
+/// Reads every folder: a learner's repository, or its `work` folder. With a lesson's number only its exercises are
+/// told.
 ///
 /// # Errors
 /// When this workbook's own lessons can not be read. A learner's missing or damaged state is a row that says so.
@@ -198,8 +200,8 @@ fn counts(rows: &[Row]) -> BTreeMap<String, Counts> {
     found
 }
 
-/// A table for a spreadsheet, with its header: a line for each learner and exercise, or with `sums` for each learner and lesson. A learner
-/// whose state is missing or damaged has one line, with only the problem.
+/// A table for a spreadsheet, with its header: a line for each learner and exercise, or with `sums` for each learner
+/// and lesson. A learner whose state is missing or damaged has one line, with only the problem.
 pub fn csv(learners: &[Learner], sums: bool) -> String {
     const EXERCISES: &str = "learner id title kind core status attempts hints gave_up first_answer first_right started_at passed_at problem";
     const SUMS: &str = "learner lesson core_passed core extra_passed extra attempts hints gave_up first_wrong problem";
@@ -269,8 +271,9 @@ impl Row {
     }
 }
 
-/// A cell with commas, quotes or line ends stands in quotes. One that a spreadsheet would take for a formula gets an apostrophe: the text
-/// may come from other people's folders. By hand, because the `csv` crate would change the features of serde for every lesson.
+/// A cell with commas, quotes or line ends stands in quotes. One that a spreadsheet would take for a formula gets an
+/// apostrophe: the text may come from other people's folders. By hand, because the `csv` crate would change the
+/// features of serde for every lesson.
 fn quoted(cell: &str) -> String {
     let guard = if cell.starts_with(['=', '+', '-', '@']) {
         "'"

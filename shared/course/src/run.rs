@@ -1,5 +1,5 @@
-//! `cargo course run NN …`: a lesson's story, on the learner's code once the lesson was started, and then the race: yours against
-//! the reference.
+//! `cargo course run NN …`: a lesson's story, on the learner's code once the lesson was started, and then the race:
+//! yours against the reference.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -23,7 +23,8 @@ use crate::twin::Twin;
 /// How long a story may take on the learner's code when it waits for no reader, and a race of both codes.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Runs the lesson with the reader's terminal and arguments: the twin where there is one, unless `reference` is asked for.
+/// Runs the lesson with the reader's terminal and arguments: the twin where there is one, unless `reference` is asked
+/// for.
 ///
 /// # Errors
 /// When there is no such lesson, no cargo, or the learner's code does not compile or does not end.

@@ -26,9 +26,9 @@ pub struct Course {
 const LIMIT: Duration = Duration::from_secs(30);
 
 impl Course {
-    /// The workbook around the current folder, with `cargo` and `rustc` as the reader's shell finds them (inside this folder rustup picks
-    /// the pinned version); `COURSE_PYTHON` names another Python than `python3`. A copy of a workbook, its `target/` with it, runs a
-    /// program that was built in another folder: then the root is printed.
+    /// The workbook around the current folder, with `cargo` and `rustc` as the reader's shell finds them (inside this
+    /// folder rustup picks the pinned version); `COURSE_PYTHON` names another Python than `python3`. A copy of a
+    /// workbook, its `target/` with it, runs a program that was built in another folder: then the root is printed.
     pub fn from_env() -> Self {
         let default = if cfg!(windows) { "python" } else { "python3" };
         let python = std::env::var_os("COURSE_PYTHON").filter(|value| !value.is_empty());

@@ -1,5 +1,5 @@
-//! A real kit: packed, unpacked elsewhere, and built there with no registry at all (an empty `CARGO_HOME`). Run by the gate:
-//! `cargo test -p course --test kit`. It compiles the course once more, so it is no part of a plain `cargo test`.
+//! A real kit: packed, unpacked elsewhere, and built there with no registry at all (an empty `CARGO_HOME`). Run by the
+//! gate: `cargo test -p course --test kit`. It compiles the course once more, so it is no part of a plain `cargo test`.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -58,7 +58,8 @@ pub fn snapshot() -> AllocStats {
     }
 }
 
-/// Number of allocations in the whole process while `work` runs, and its result. Open no ledger meanwhile: it allocates.
+/// Number of allocations in the whole process while `work` runs, and its result. Open no ledger meanwhile: it
+/// allocates.
 pub fn count<R>(work: impl FnOnce() -> R) -> (R, u64) {
     let before = snapshot().allocations;
     let result = work();

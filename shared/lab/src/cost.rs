@@ -1,8 +1,8 @@
 //! What an exercise costs: the learner's function against the reference's, counted and timed.
 //!
-//! A lesson lists one [`Task`] for each function whose cost is counted. The learner's crate and the reference compile the same
-//! list, each against its own functions, and a small program calls [`main`] with both. `cargo course check` reads the counts
-//! after a pass, `cargo course run` shows the race.
+//! A lesson lists one [`Task`] for each function whose cost is counted. The learner's crate and the reference compile
+//! the same list, each against its own functions, and a small program calls [`main`] with both. `cargo course check`
+//! reads the counts after a pass, `cargo course run` shows the race.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -55,8 +55,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// A row for each counter that either side has: name, yours, the reference's. Allocations are always among them, because
-    /// "allocates nothing" is a result. Empty when the work panicked.
+    /// A row for each counter that either side has: name, yours, the reference's. Allocations are always among them,
+    /// because "allocates nothing" is a result. Empty when the work panicked.
     pub fn rows(&self) -> Vec<(&str, u64, u64)> {
         let (Some(yours), Some(reference)) = (&self.yours, &self.reference) else {
             return Vec::new();
@@ -158,8 +158,8 @@ pub fn chart(results: &[(String, String, RaceResult)]) -> Chart {
     }
 }
 
-/// The program behind `cargo course check` and `run`: `counts [IDS]` prints JSON, `race FOLDER [IDS]` a table, and writes the chart there.
-/// IDS are the ids of exercises, separated by commas; without them, all exercises.
+/// The program behind `cargo course check` and `run`: `counts [IDS]` prints JSON, `race FOLDER [IDS]` a table, and
+/// writes the chart there. IDS are the ids of exercises, separated by commas; without them, all exercises.
 pub fn main(lesson: &str, yours: fn() -> Vec<Task>, reference: fn() -> Vec<Task>) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match command(lesson, &arguments, yours, reference) {

@@ -18,8 +18,8 @@ pub struct Machine {
     pub system: String,
     /// `rustc --version` of the build.
     pub rustc: String,
-    /// Short git revision, `-dirty` appended when tracked files differ from it (recorded results aside); `unknown` outside a
-    /// repository.
+    /// Short git revision, `-dirty` appended when tracked files differ from it (recorded results aside); `unknown`
+    /// outside a repository.
     pub revision: String,
 }
 

@@ -1,6 +1,7 @@
 //! Numbers for readers: three significant digits, with a suffix or a power of ten where they are large or small.
 
-/// At most three significant digits (four before a suffix begins): `0.0123`, `1.23`, `123`, `1234`, `12.3k`, `1.23M`, `1.2e-7`.
+/// At most three significant digits (four before a suffix begins): `0.0123`, `1.23`, `123`, `1234`, `12.3k`, `1.23M`,
+/// `1.2e-7`.
 pub fn short(value: f64) -> String {
     if !value.is_finite() {
         return "-".into();

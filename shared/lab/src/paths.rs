@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::args::CommonArgs;
 
-/// The root of the workspace: the nearest folder above the current one that holds the workbook; otherwise the folder that this
-/// program was built in; otherwise the current folder.
+/// The root of the workspace: the nearest folder above the current one that holds the workbook; otherwise the folder
+/// that this program was built in; otherwise the current folder.
 ///
 /// The current folder comes first because a workbook may be copied with its `target/`: its programs name the original.
 pub fn workspace_root() -> PathBuf {

@@ -69,7 +69,8 @@ impl Document {
     }
 }
 
-/// Replaces a file whole: a run that is interrupted leaves the old one, never a part of the new one. Creates the folder.
+/// Replaces a file whole: a run that is interrupted leaves the old one, never a part of the new one. Creates the
+/// folder.
 pub fn replace_file(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;

@@ -81,8 +81,8 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept.trim_end().to_string() + "…"
 }
 
-/// Breaks `text` into lines of at most `columns`, at blanks, or between double-width characters (Chinese has no blanks).
-/// Line ends stay; a line that begins with a blank is laid out by its author and is not touched.
+/// Breaks `text` into lines of at most `columns`, at blanks, or between double-width characters (Chinese has no
+/// blanks). Line ends stay; a line that begins with a blank is laid out by its author and is not touched.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.split('\n') {

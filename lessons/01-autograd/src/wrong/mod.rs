@@ -7,8 +7,8 @@
 //! | [`Walk::Resend`] | recursion | `+=` | 6 | sends the sum on at each visit, so early shares are sent again |
 //! | [`Walk::PerPath`] | recursion | `+=` | 4 | right, but walks every path: 2ⁿ of them after n doublings |
 //!
-//! The fourth wrong thing is no walk: [`unchecked_mul`] and [`unchecked_matmul`] read their inputs again in the backward
-//! pass without looking whether they changed in place.
+//! The fourth wrong thing is no walk: [`unchecked_mul`] and [`unchecked_matmul`] read their inputs again in the
+//! backward pass without looking whether they changed in place.
 //!
 //! [`PLANTED`] are faults over the smallest tape ([`scalar`](crate::scalar)), for the exercise that has to catch them.
 //!

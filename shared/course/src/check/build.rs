@@ -52,8 +52,8 @@ pub struct Refusal {
     pub places: Vec<(PathBuf, usize)>,
 }
 
-/// Builds what the goal asks for, with the stand-ins of [`crate::source::mirror`] or without. The first time, cargo's own progress is
-/// shown: it takes minutes.
+/// Builds what the goal asks for, with the stand-ins of [`crate::source::mirror`] or without. The first time, cargo's
+/// own progress is shown: it takes minutes.
 ///
 /// # Errors
 /// When cargo is missing, was stopped, or fails for another reason than the code.

@@ -1,5 +1,5 @@
-//! What can be said before anything is built: is the file there, does it parse, is the function in it, written, and with the
-//! lesson's signature? And afterwards: which function is a compiler's error about?
+//! What can be said before anything is built: is the file there, does it parse, is the function in it, written, and
+//! with the lesson's signature? And afterwards: which function is a compiler's error about?
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -113,7 +113,8 @@ impl<'a> LearnersFile<'a> {
         )
     }
 
-    /// Takes the item at a line out of the file. Returns the names of the functions that suffer from it, and whether it is new.
+    /// Takes the item at a line out of the file. Returns the names of the functions that suffer from it, and whether it
+    /// is new.
     fn take_out(&mut self, line: usize) -> (Vec<String>, bool) {
         let Some(Ok(readable)) = &self.readable else {
             return (Vec::new(), false);
@@ -188,7 +189,8 @@ impl<'a> Examined<'a> {
         self.files.iter().any(|file| file.problem().is_some())
     }
 
-    /// Notes what the compiler says about the files that do not parse. Where it says nothing, the parser's own words stand.
+    /// Notes what the compiler says about the files that do not parse. Where it says nothing, the parser's own words
+    /// stand.
     pub fn explain_unparsed(&mut self, refusals: &[Refusal]) {
         let mut notes = Vec::new();
         for file in &self.files {
@@ -254,8 +256,8 @@ impl<'a> Examined<'a> {
         is_new
     }
 
-    /// When errors can not be placed: nothing of the learner's files is used, and each exercise without a verdict has these errors.
-    /// Returns whether that changes anything.
+    /// When errors can not be placed: nothing of the learner's files is used, and each exercise without a verdict has
+    /// these errors. Returns whether that changes anything.
     pub fn blame_all(&mut self, refusals: &[Refusal]) -> bool {
         let is_new = self.files.iter().any(|file| !file.broken.whole);
         let mut notes = Vec::new();

@@ -1,12 +1,12 @@
 //! Running the tests of a group.
 //!
-//! Each test runs in a process of its own. So an endless loop, an abort or a counted allocation in one test says nothing about
-//! another, and a limit of time is the limit of one test, which can be named.
+//! Each test runs in a process of its own. So an endless loop, an abort or a counted allocation in one test says
+//! nothing about another, and a limit of time is the limit of one test, which can be named.
 //!
-//! A verdict never comes from what the learner's code may print. The names are those that the program lists. A test has passed when
-//! its process ended with status 0 *and* the test program noted it as passed in its log file (`--logfile`: deprecated, but the only
-//! report of a test program on a channel of its own; the status alone would also be 0 after `std::process::exit(0)` in a body).
-//! Only the message of a failure is read from the output.
+//! A verdict never comes from what the learner's code may print. The names are those that the program lists. A test has
+//! passed when its process ended with status 0 *and* the test program noted it as passed in its log file (`--logfile`:
+//! deprecated, but the only report of a test program on a channel of its own; the status alone would also be 0 after
+//! `std::process::exit(0)` in a body). Only the message of a failure is read from the output.
 
 use std::path::Path;
 use std::process::Command;
@@ -51,8 +51,8 @@ impl Ran {
     }
 }
 
-/// Runs the tests whose names contain `filter` (all for an empty one), as many at once as there are cores. `switch` is passed to a
-/// twin of `verify`.
+/// Runs the tests whose names contain `filter` (all for an empty one), as many at once as there are cores. `switch` is
+/// passed to a twin of `verify`.
 ///
 /// # Errors
 /// When the program can not be run, or was stopped by the reader.
@@ -195,7 +195,8 @@ fn panic_of(ended: &Ended) -> (String, Option<(String, usize)>) {
     )
 }
 
-/// `left` and `right` of `assert_eq!` are what was found and what was expected: the lessons' tests give them in this order.
+/// `left` and `right` of `assert_eq!` are what was found and what was expected: the lessons' tests give them in this
+/// order.
 fn in_our_words(message: &str) -> String {
     let Some(rest) = message.strip_prefix("assertion `left == right` failed") else {
         return message.to_owned();

@@ -1,10 +1,11 @@
 //! `cargo course check`: the lesson's tests against the learner's code, exercise by exercise.
 //!
-//! 1. [`examine`]: the learner's files are read and parsed. What is missing, not written, or has another signature is known now.
-//! 2. [`build`]: one call of cargo builds the lesson's exercise tests (and the small program that compares costs) against the
-//!    learner's crate, and nothing else of it: no story, no other test.
-//! 3. When the compiler refuses something, it is taken out of a stand-in for the file ([`crate::source::mirror`]), noted for its
-//!    exercise, and the rest is built: one broken function hides no other.
+//! 1. [`examine`]: the learner's files are read and parsed. What is missing, not written, or has another signature is
+//!    known now.
+//! 2. [`build`]: one call of cargo builds the lesson's exercise tests (and the small program that compares costs)
+//!    against the learner's crate, and nothing else of it: no story, no other test.
+//! 3. When the compiler refuses something, it is taken out of a stand-in for the file ([`crate::source::mirror`]),
+//!    noted for its exercise, and the rest is built: one broken function hides no other.
 //! 4. [`groups`]: the test program runs once for each exercise, and what fails is told in the lesson's words.
 //! 5. For what passes, the cost program counts yours and the reference's.
 
@@ -197,8 +198,8 @@ fn checked(
     Ok(checked)
 }
 
-/// Counts what the learner's function and the reference's cost, and says why where that can not be counted. A cost program that fails
-/// is no reason to take the pass away.
+/// Counts what the learner's function and the reference's cost, and says why where that can not be counted. A cost
+/// program that fails is no reason to take the pass away.
 fn costs(program: &Path, folder: &Path, id: &str, limit: Duration) -> Result<(Vec<Cost>, Option<String>), CourseError> {
     let ended = groups::start(Command::new(program).args(["counts", id]), folder, limit)?;
     let why = match ended.how {
@@ -240,7 +241,8 @@ fn note(course: &Course, twin: &Twin, exercises: &[Checked], tests: &str) -> Res
     })?
 }
 
-/// The command to go on with: a hint for what is wrong, else the next exercise, else the lesson with the learner's code.
+/// The command to go on with: a hint for what is wrong, else the next exercise, else the lesson with the learner's
+/// code.
 fn next(twin: &Twin, exercises: &[Checked], state: &State) -> Option<String> {
     let wrong = exercises
         .iter()

@@ -19,8 +19,8 @@ pub enum Status {
     },
     /// The `todo!` still stands in the body.
     NotWritten,
-    /// A mend exercise whose faulty lines are as they were shipped. When it is asked for alone, its tests are run and it is
-    /// `Failed`: what fails is the trail to follow.
+    /// A mend exercise whose faulty lines are as they were shipped. When it is asked for alone, its tests are run and
+    /// it is `Failed`: what fails is the trail to follow.
     NotTouched,
     /// The function is not in the learner's file any more.
     Deleted,

@@ -31,9 +31,9 @@ pub fn failures(twin: &Twin, exercise: &Exercise, ran: &Ran, tests: &str) -> Vec
     found
 }
 
-/// The ideas of an exercise that explain this run: all tests of `fails` failed, all of `passes` passed, and the first message
-/// contains `message`. A test that was cut off tells nothing, so no idea explains a run with one. Nor does a panic inside the
-/// learner's own function answer what a test asks, unless the idea names its message.
+/// The ideas of an exercise that explain this run: all tests of `fails` failed, all of `passes` passed, and the first
+/// message contains `message`. A test that was cut off tells nothing, so no idea explains a run with one. Nor does a
+/// panic inside the learner's own function answer what a test asks, unless the idea names its message.
 pub fn ideas<'a>(exercise: &'a Exercise, ran: &Ran, failures: &[Failure]) -> Vec<&'a Idea> {
     let Some(first) = failures.first() else {
         return Vec::new();
@@ -60,7 +60,8 @@ fn short(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or_default()
 }
 
-/// `work/lesson05/src/kernels.rs:12`, when the panic was in a learner's file. A body that `verify` planted counts as one.
+/// `work/lesson05/src/kernels.rs:12`, when the panic was in a learner's file. A body that `verify` planted counts as
+/// one.
 fn learners_place(twin: &Twin, file: &str, line: usize) -> Option<String> {
     let path = super::build::absolute(&twin.work, file);
     let planted = if twin.owner == Owner::Verify {
@@ -113,8 +114,8 @@ fn prose(attributes: &[Attribute]) -> String {
     lines.join(" ").trim().to_owned()
 }
 
-/// Whether a group of a question knows the right option: it asserts its number, or asks for the question by its id in a file of tests
-/// that reads `course.toml`.
+/// Whether a group of a question knows the right option: it asserts its number, or asks for the question by its id in a
+/// file of tests that reads `course.toml`.
 pub fn knows_the_answer(tests: &str, exercise: &Exercise) -> bool {
     let Some(code) = functions::module_code(tests, &exercise.group) else {
         return false;

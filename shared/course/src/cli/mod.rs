@@ -1,7 +1,7 @@
 //! The command line: every command, its flags, its help.
 //!
-//! `cargo course --help` shows the commands in four groups; each command's own help says what it does, what it writes and
-//! what its exit status means. Everything fits 80 columns.
+//! `cargo course --help` shows the commands in four groups; each command's own help says what it does, what it writes
+//! and what its exit status means. Everything fits 80 columns.
 
 mod help;
 

@@ -1,8 +1,8 @@
 //! A package by the ordinary client, so that the reader's mirrors, proxies and certificates hold and no address stands
 //! in the code: `python3 -m pip download --no-deps PACKAGE==VERSION`.
 //!
-//! pip collects a download in its folder for temporary files. That folder is ours, and its size is the progress: pip's own bar counts
-//! nothing when its output is not a terminal, and says nothing about a line that is slow.
+//! pip collects a download in its folder for temporary files. That folder is ours, and its size is the progress: pip's
+//! own bar counts nothing when its output is not a terminal, and says nothing about a line that is slow.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -122,7 +122,8 @@ fn run_pip(
     })
 }
 
-/// Bytes that have arrived: a bar on a terminal, and a line every half minute anywhere, so that a slow download is never silent.
+/// Bytes that have arrived: a bar on a terminal, and a line every half minute anywhere, so that a slow download is
+/// never silent.
 struct Progress {
     bar: ProgressBar,
     total: u64,

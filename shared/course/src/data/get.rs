@@ -1,7 +1,7 @@
 //! `cargo course data get NAME`: fetch, unpack, check, convert.
 //!
-//! Each stage leaves a file that exists only when the stage is finished, so that a run that was stopped goes on from the
-//! last finished one and nothing half done is ever taken for done:
+//! Each stage leaves a file that exists only when the stage is finished, so that a run that was stopped goes on from
+//! the last finished one and nothing half done is ever taken for done:
 //!
 //! | stage | leaves | is finished when |
 //! |---|---|---|

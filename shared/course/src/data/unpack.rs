@@ -7,11 +7,12 @@ use std::path::Path;
 use crate::error::CourseError;
 use crate::tools::Course;
 
-/// Unpacks `member` of `archive` to `out` (by way of a file beside it). Reads at most `bytes`, whatever the archive says.
+/// Unpacks `member` of `archive` to `out` (by way of a file beside it). Reads at most `bytes`, whatever the archive
+/// says.
 ///
 /// # Errors
-/// When the archive is damaged, has no such member, or the member has another size; the archive is then removed, so that
-/// the next run fetches it anew. Or when `out` can not be written.
+/// When the archive is damaged, has no such member, or the member has another size; the archive is then removed, so
+/// that the next run fetches it anew. Or when `out` can not be written.
 pub fn member(course: &Course, archive: &Path, member: &str, bytes: u64, out: &Path) -> Result<(), CourseError> {
     let file = File::open(archive).map_err(CourseError::io(archive, "run this again"))?;
     let content = read(BufReader::new(file), member, bytes).map_err(|problem| {

@@ -10,7 +10,8 @@ pub const WIDE: usize = 120;
 /// What stands between two columns.
 const BETWEEN: &str = " │ ";
 
-/// The changed lines of both texts, each with `context` equal lines before and after it; in two columns on a page of [`WIDE`] or more.
+/// The changed lines of both texts, each with `context` equal lines before and after it; in two columns on a page of
+/// [`WIDE`] or more.
 pub fn compared(old: &str, new: &str, context: usize, columns: usize, page: &Page) -> String {
     if old == new {
         return page.text("They are the same, line for line.");

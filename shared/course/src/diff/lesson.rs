@@ -4,9 +4,9 @@
 //! Supersedes [`generation::forward::forward`].
 //! ```
 //!
-//! At the head of a file the sentence stands for the whole module that holds what it names; at a function, for the function that it names.
-//! The name is given in full, and rustdoc checks that it exists. Items are found by their lines: the sources are formatted, so an item ends
-//! at the brace that stands below its beginning.
+//! At the head of a file the sentence stands for the whole module that holds what it names; at a function, for the
+//! function that it names. The name is given in full, and rustdoc checks that it exists. Items are found by their
+//! lines: the sources are formatted, so an item ends at the brace that stands below its beginning.
 
 use std::path::{Path, PathBuf};
 
@@ -39,8 +39,8 @@ struct Side {
     item: String,
 }
 
-/// Compares each part of an earlier lesson with what takes its place here, as code alone. The bodies of exercises are left out until
-/// they passed or were given up; `give_up` gives up those of what is shown, and notes it.
+/// Compares each part of an earlier lesson with what takes its place here, as code alone. The bodies of exercises are
+/// left out until they passed or were given up; `give_up` gives up those of what is shown, and notes it.
 ///
 /// # Errors
 /// When the lesson supersedes nothing, or names something that does not exist.
@@ -108,7 +108,8 @@ fn superseded(course: &Course, number: &str) -> Result<Vec<[Side; 2]>, CourseErr
     Ok(found)
 }
 
-/// Each thing that a file says it supersedes, with the function whose documentation says so; at the head of the file there is none.
+/// Each thing that a file says it supersedes, with the function whose documentation says so; at the head of the file
+/// there is none.
 fn sentences(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
@@ -136,7 +137,8 @@ fn function_of(line: &str) -> Option<&str> {
     rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
-/// Where a path such as `generation::model::Model::generate` leads in a library, if it does. With `whole` the module that holds it.
+/// Where a path such as `generation::model::Model::generate` leads in a library, if it does. With `whole` the module
+/// that holds it.
 fn place(lesson: &str, lib: &str, folder: &Path, path: &str, whole: bool) -> Option<Side> {
     let names: Vec<&str> = path.strip_prefix(lib)?.strip_prefix("::")?.split("::").collect();
     let in_module = (1..=names.len())

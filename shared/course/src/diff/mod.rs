@@ -1,4 +1,5 @@
-//! `cargo course diff NN.k`: the learner's body beside the reference's; `diff NN`: what a lesson takes the place of, old and new.
+//! `cargo course diff NN.k`: the learner's body beside the reference's; `diff NN`: what a lesson takes the place of,
+//! old and new.
 
 mod layout;
 mod lesson;

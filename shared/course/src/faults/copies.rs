@@ -1,8 +1,9 @@
 //! Copies of lessons with faults in them: `target/course/faults`, a workspace of its own.
 //!
-//! A copy is the lesson's `src` under another package name; its tests are the lesson's own files. Everything else is the root's: versions,
-//! profiles, lock file, target folder. The lessons below are those that the root has built, see [`crate::twin::manifest`]. A copy is compiled
-//! without optimisation, because its time goes into compiling: the kernels that take time are in the crates below.
+//! A copy is the lesson's `src` under another package name; its tests are the lesson's own files. Everything else is
+//! the root's: versions, profiles, lock file, target folder. The lessons below are those that the root has built, see
+//! [`crate::twin::manifest`]. A copy is compiled without optimisation, because its time goes into compiling: the
+//! kernels that take time are in the crates below.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ pub fn workspace(course: &Course) -> PathBuf {
     course.root.join("target/course/faults")
 }
 
-/// The copies of a lesson. The first has all faults that can be switched (none when the lesson is among `apart`); each of the others has one.
+/// The copies of a lesson. The first has all faults that can be switched (none when the lesson is among `apart`); each
+/// of the others has one.
 pub fn of<'a>(plan: &'a Plan, apart: &BTreeSet<String>) -> Vec<Copy<'a>> {
     let mut together = Vec::new();
     let mut alone = Vec::new();

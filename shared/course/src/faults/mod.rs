@@ -1,10 +1,11 @@
 //! `cargo course faults`: is each planted fault caught by the test that should catch it?
 //!
-//! A test that passes says little until it has been seen to fail. A lesson therefore lists faults that are easy to make and hard to see
-//! (`lessons/NN-name/faults.toml`, see [`plan`]), each with the test that has to fail for it:
+//! A test that passes says little until it has been seen to fail. A lesson therefore lists faults that are easy to make
+//! and hard to see (`lessons/NN-name/faults.toml`, see [`plan`]), each with the test that has to fail for it:
 //!
-//! 1. [`plant`]: a function with faults keeps its own body and gets one more for each fault. The variable `COURSE_SWITCH` chooses when the
-//!    tests run. So a lesson is compiled once, however many faults it has; only a fault outside of a function needs a build of its own.
+//! 1. [`plant`]: a function with faults keeps its own body and gets one more for each fault. The variable
+//!    `COURSE_SWITCH` chooses when the tests run. So a lesson is compiled once, however many faults it has; only a
+//!    fault outside of a function needs a build of its own.
 //! 2. [`copies`]: the planted lessons are written to `target/course/faults`, and one call of cargo builds their tests.
 //! 3. Without a fault, the tests named in the list pass; with each fault, its test fails.
 //!
@@ -128,7 +129,8 @@ fn plans(course: &Course, numbers: &[String]) -> Result<Vec<Plan>, CourseError> 
     Ok(plans)
 }
 
-/// Builds the copies. When a copy with several faults does not compile, each of them is built alone, to see which one is wrong.
+/// Builds the copies. When a copy with several faults does not compile, each of them is built alone, to see which one
+/// is wrong.
 fn build<'a>(course: &Course, plans: &'a [Plan]) -> Result<(Vec<Copy<'a>>, Built), CourseError> {
     let mut apart = BTreeSet::new();
     loop {

@@ -55,8 +55,8 @@ fn body_of<'a>(bodies: &'a [Range<usize>], text: &str, fault: &Fault) -> Option<
     bodies.iter().find(|body| body.start < start && end < body.end)
 }
 
-/// The bodies that can have a switch, with their braces, in order. A `const fn` can not ask for one, and with `impl` in the return type each
-/// body would have a type of its own. Macros are not looked into.
+/// The bodies that can have a switch, with their braces, in order. A `const fn` can not ask for one, and with `impl` in
+/// the return type each body would have a type of its own. Macros are not looked into.
 fn bodies(text: &str) -> Vec<Range<usize>> {
     let mut bodies = Vec::new();
     if let Ok(file) = syn::parse_file(text) {

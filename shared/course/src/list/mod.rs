@@ -11,8 +11,8 @@ use crate::page::Page;
 pub use details::{details, details_json};
 use progress::Counts;
 
-/// The table of lessons, each with how many of its exercises are done. Lessons whose `course.toml` is wrong follow at its
-/// end, each with its reason.
+/// The table of lessons, each with how many of its exercises are done. Lessons whose `course.toml` is wrong follow at
+/// its end, each with its reason.
 pub fn render(lessons: &[Result<Lesson, CourseError>], counts: &dyn Fn(&str) -> Counts, page: &Page) -> String {
     let good: Vec<&Lesson> = lessons.iter().flatten().collect();
     let title_columns = good

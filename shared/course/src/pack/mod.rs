@@ -1,8 +1,8 @@
 //! `cargo course pack`: the workbook with all its dependencies, for a room without a network.
 //!
 //! The kit holds the files that git tracks, the sources of every crate (`cargo vendor`, for the workbook and for the
-//! book's builder), a cargo configuration that looks nowhere else, and a page for the teacher. It is made in a folder and
-//! then, unless the folder is what was asked for, packed into one `.tar.gz`.
+//! book's builder), a cargo configuration that looks nowhere else, and a page for the teacher. It is made in a folder
+//! and then, unless the folder is what was asked for, packed into one `.tar.gz`.
 
 mod sources;
 
@@ -49,7 +49,8 @@ pub fn pack(course: &Course, out: &Path, as_folder: bool, say: &mut dyn FnMut(&s
     }
     let parent = out.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(CourseError::io(parent, WRITABLE))?;
-    // Beside the result, so that the last step is a rename on the same disk. Removed with everything in it, whatever happens.
+    // Beside the result, so that the last step is a rename on the same disk. Removed with everything in it, whatever
+    // happens.
     let unfinished = tempfile::tempdir_in(parent).map_err(CourseError::io(parent, WRITABLE))?;
     let kit = unfinished.path().join(NAME);
     let tracked = sources::tracked(course)?;

@@ -1,4 +1,5 @@
-//! Functions in a Rust file, found by parsing it: places in bytes and lines, signatures, whether a `todo!` still stands there.
+//! Functions in a Rust file, found by parsing it: places in bytes and lines, signatures, whether a `todo!` still stands
+//! there.
 
 use std::ops::Range;
 
@@ -31,8 +32,8 @@ pub struct Function {
     pub lines: (usize, usize),
     /// Everything in front of the body, in one line, for a reader.
     pub signature: String,
-    /// The part of the signature that callers see: types and generics without the parameters' names. Two functions with the same
-    /// can stand for each other.
+    /// The part of the signature that callers see: types and generics without the parameters' names. Two functions with
+    /// the same can stand for each other.
     pub types: String,
     /// The body's code: equal for bodies that differ in blanks and comments only.
     pub code: String,

@@ -11,7 +11,8 @@
 //!     // ANCHOR_END: ex_05_5
 //! ```
 //!
-//! Between `fault` and `end` the lines with a bar are the faulty ones, the others the right ones. A compiler sees comments only.
+//! Between `fault` and `end` the lines with a bar are the faulty ones, the others the right ones. A compiler sees
+//! comments only.
 
 use crate::error::CourseError;
 use crate::exercise::{Exercise, Kind};

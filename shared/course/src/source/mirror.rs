@@ -1,8 +1,9 @@
-//! A stand-in for a learner's file that does not compile: the same text, line for line, with the broken functions taken out and the
-//! lesson's own in their place.
+//! A stand-in for a learner's file that does not compile: the same text, line for line, with the broken functions taken
+//! out and the lesson's own in their place.
 //!
-//! The stand-in has the learner's line numbers, so that what the compiler says about the rest of the file is true of the file
-//! itself. A function that comes from the lesson is a `todo!` again, which the twin fills with the reference's text.
+//! The stand-in has the learner's line numbers, so that what the compiler says about the rest of the file is true of
+//! the file itself. A function that comes from the lesson is a `todo!` again, which the twin fills with the reference's
+//! text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -40,8 +41,8 @@ pub struct Readable {
     pub problem: Option<NotRust>,
 }
 
-/// Parses the file, and where that fails, looks for the functions that are at fault: each one of `names` stands between a line
-/// that begins with `pub fn` and the first line that is a lone brace. `None` when the fault lies elsewhere.
+/// Parses the file, and where that fails, looks for the functions that are at fault: each one of `names` stands between
+/// a line that begins with `pub fn` and the first line that is a lone brace. `None` when the fault lies elsewhere.
 pub fn readable(text: &str, names: &[&str]) -> Result<Readable, NotRust> {
     let problem = match functions::parse(text) {
         Ok(parsed) => {
@@ -108,8 +109,9 @@ fn chunk_of(lines: &[&str], name: &str) -> Option<Range<usize>> {
 
 /// The stand-in. `tracked` is the lesson's file with a `todo!` in each of `exercises`, which are those of this file.
 ///
-/// A function that can not be used comes from the lesson together with its imports, in a module of its own, so that neither the
-/// learner's signature nor a missing import is in its way. So do functions that the lesson gives and the learner deleted.
+/// A function that can not be used comes from the lesson together with its imports, in a module of its own, so that
+/// neither the learner's signature nor a missing import is in its way. So do functions that the lesson gives and the
+/// learner deleted.
 pub fn stand_in(learner: Option<&Readable>, tracked: &str, broken: &Broken) -> String {
     let Some(learner) = learner.filter(|_| !broken.whole) else {
         return tracked.to_owned();

@@ -1,8 +1,8 @@
-//! Text of exercises: the reference's body, the learner's file as it ships, one function put back, a stand-in for a file that
-//! does not compile.
+//! Text of exercises: the reference's body, the learner's file as it ships, one function put back, a stand-in for a
+//! file that does not compile.
 //!
-//! Nothing is kept twice: the learner's file is made from the lesson's own source by [`marks`], and what is not written yet is
-//! filled from there as well.
+//! Nothing is kept twice: the learner's file is made from the lesson's own source by [`marks`], and what is not written
+//! yet is filled from there as well.
 
 pub mod functions;
 pub mod marks;
@@ -120,8 +120,8 @@ fn replace_bodies(
     Ok(lines.join("\n") + "\n")
 }
 
-/// The learner's text with one function as it ships, and everything else byte for byte as it was. A function that is not there is
-/// added at the end. The function has the line ends of the rest.
+/// The learner's text with one function as it ships, and everything else byte for byte as it was. A function that is
+/// not there is added at the end. The function has the line ends of the rest.
 ///
 /// # Errors
 /// When one of the two texts is no Rust; then only the whole file can be put back.

@@ -1,9 +1,9 @@
 //! What a learner has done: `work/course.json`.
 //!
-//! The file is read, changed and replaced whole under a lock, so that `watch` in one terminal and `hint` in another do not
-//! undo each other, and an interruption at any point leaves the old file or the new one. The file before the last change
-//! stays in `work/backup/course.json`. A file that can not be read is moved to `work/backup/` with the time in its name,
-//! the copy takes its place, and the reader is told; a file of a later version of this program is left alone.
+//! The file is read, changed and replaced whole under a lock, so that `watch` in one terminal and `hint` in another do
+//! not undo each other, and an interruption at any point leaves the old file or the new one. The file before the last
+//! change stays in `work/backup/course.json`. A file that can not be read is moved to `work/backup/` with the time in
+//! its name, the copy takes its place, and the reader is told; a file of a later version of this program is left alone.
 
 mod place;
 mod progress;

@@ -107,8 +107,8 @@ impl Progress {
         self.checked_at = Some(now);
     }
 
-    /// Opens it again, as before the first check. What a teacher counts stays: attempts, hints, a give-up, the first answer, and when it
-    /// was begun.
+    /// Opens it again, as before the first check. What a teacher counts stays: attempts, hints, a give-up, the first
+    /// answer, and when it was begun.
     pub fn reopen(&mut self) {
         self.status = Status::Open;
         self.skipped = false;

@@ -1,8 +1,9 @@
-//! The twin's `lib.rs`: the lesson's, line for line, with a path in front of each module and a `todo!` that fills what is not
-//! written.
+//! The twin's `lib.rs`: the lesson's, line for line, with a path in front of each module and a `todo!` that fills what
+//! is not written.
 //!
-//! A module that holds exercises is found where it always is, so that it is the learner's file. Every other module has the
-//! path of the lesson's file. A module on the way to a deeper exercise (`exercises/mod.rs`) is generated like `lib.rs`.
+//! A module that holds exercises is found where it always is, so that it is the learner's file. Every other module has
+//! the path of the lesson's file. A module on the way to a deeper exercise (`exercises/mod.rs`) is generated like
+//! `lib.rs`.
 
 use std::path::Path;
 
@@ -34,7 +35,8 @@ pub fn write(twin: &Twin) -> Result<(), CourseError> {
     super::write(&twin.folder.join("src/lib.rs"), &text)
 }
 
-/// The lesson's file `relative` with a path for each of its modules. `above` are the names of the modules down to this one.
+/// The lesson's file `relative` with a path for each of its modules. `above` are the names of the modules down to this
+/// one.
 fn generated(twin: &Twin, relative: &Path, above: &[String]) -> Result<String, CourseError> {
     let path = twin.lesson.join("src").join(relative);
     let mut text = source::read(&path)?;
@@ -138,7 +140,8 @@ const SWITCH: &str = "#[doc(hidden)] pub mod course_switch { \
     static MODE: std::sync::OnceLock<String> = std::sync::OnceLock::new(); \
     #[doc(hidden)] pub fn is(mode: &str) -> bool { *MODE.get_or_init(|| std::env::var(\"COURSE_SWITCH\").unwrap_or_default()) == *mode } }";
 
-/// The texts of `todo!` that mean this exercise: today's, and the one in the learner's file, which may be from before a title changed.
+/// The texts of `todo!` that mean this exercise: today's, and the one in the learner's file, which may be from before a
+/// title changed.
 fn literals(twin: &Twin, exercise: &Exercise) -> Vec<String> {
     let text = source::read(&twin.file(exercise).learners).unwrap_or_default();
     let parsed = functions::parse(&text).unwrap_or_default();

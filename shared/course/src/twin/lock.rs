@@ -1,13 +1,13 @@
-//! Lock files of workspaces that are made from this one: they name the new packages from the start, so that cargo has nothing to
-//! resolve and needs no network.
+//! Lock files of workspaces that are made from this one: they name the new packages from the start, so that cargo has
+//! nothing to resolve and needs no network.
 
 use std::path::Path;
 
 use crate::error::CourseError;
 use crate::source;
 
-/// Writes the lock file of a workspace. It is written only when its text is another than the last time, because cargo leaves out
-/// of it what the workspace does not need.
+/// Writes the lock file of a workspace. It is written only when its text is another than the last time, because cargo
+/// leaves out of it what the workspace does not need.
 pub fn write(workspace: &Path, lock: &str) -> Result<(), CourseError> {
     let mark = workspace.join(".cargo/lock-of-root");
     let path = workspace.join("Cargo.lock");
@@ -19,8 +19,8 @@ pub fn write(workspace: &Path, lock: &str) -> Result<(), CourseError> {
     super::write(&mark, &(hash + "\n"))
 }
 
-/// The entry of `package` under another name, with the package itself among its dependencies or without it. `None` when the lock file
-/// has no such package.
+/// The entry of `package` under another name, with the package itself among its dependencies or without it. `None` when
+/// the lock file has no such package.
 pub fn renamed(lock: &str, package: &str, name: &str, needs_original: bool) -> Option<String> {
     let is_it = |block: &&str| block.contains(&format!("\nname = \"{package}\"\n"));
     let block = lock.split("\n\n").find(is_it)?.trim_end();

@@ -1,10 +1,10 @@
 //! The manifests of the twins: a workspace of its own with the root's settings, and one package a lesson.
 //!
-//! The settings are the root's so that what both workspaces need is built once: profiles, versions, the lock file and the target
-//! folder. For the lessons themselves that is not enough: cargo names what it builds by a package's place within its workspace. So
-//! `lessons` and `shared` are links here, and `lessons/05-generation` is the same place in both workspaces. (Where the system
-//! allows no links the lessons are built once more.) The lock file names the twins from the start, so that cargo has nothing to
-//! resolve and needs no network.
+//! The settings are the root's so that what both workspaces need is built once: profiles, versions, the lock file and
+//! the target folder. For the lessons themselves that is not enough: cargo names what it builds by a package's place
+//! within its workspace. So `lessons` and `shared` are links here, and `lessons/05-generation` is the same place in
+//! both workspaces. (Where the system allows no links the lessons are built once more.) The lock file names the twins
+//! from the start, so that cargo has nothing to resolve and needs no network.
 
 use std::path::Path;
 
@@ -163,7 +163,8 @@ fn package(twin: &Twin, mut manifest: Table, base: &Path) -> Table {
     let lesson = format!("lesson{}", twin.number);
     for key in ["dependencies", "dev-dependencies"] {
         if let Some(Value::Table(dependencies)) = manifest.get_mut(key) {
-            // A lesson that asks for itself, with a feature for its own tests: the twin has the reference below, under one name.
+            // A lesson that asks for itself, with a feature for its own tests: the twin has the reference below, under
+            // one name.
             dependencies.retain(|name, dependency| package_of(name, dependency) != lesson);
             for (_, dependency) in dependencies.iter_mut() {
                 move_path(dependency, &twin.lesson, &twin.folder, &twin.root);

@@ -1,17 +1,17 @@
 //! `cargo course verify`: is every exercise of every lesson what an exercise has to be?
 //!
-//! The definition: the reference passes; for each exercise k, with only that body stubbed, its group of tests fails and every other group
-//! passes. A mend exercise's faulty body is held to the same. A catch exercise's reference kills every planted
-//! fault, and an empty answer does not pass. Hints, minutes, difficulty and the named wrong ideas are complete, and the chapter
-//! names the exercise. The fault of each wrong idea is planted, and the idea must be named for it; other faults are planted, which must
-//! fail and be named as none.
+//! The definition: the reference passes; for each exercise k, with only that body stubbed, its group of tests fails and
+//! every other group passes. A mend exercise's faulty body is held to the same. A catch exercise's reference kills
+//! every planted fault, and an empty answer does not pass. Hints, minutes, difficulty and the named wrong ideas are
+//! complete, and the chapter names the exercise. The fault of each wrong idea is planted, and the idea must be named
+//! for it; other faults are planted, which must fail and be named as none.
 //!
 //! # Why one build is enough
-//! A twin for each of thirty exercises would be built thirty times. Instead there is one twin a lesson, in which every body begins with
-//! a switch: `COURSE_SWITCH="stub 05.1"` makes the body of 05.1 panic as the learner's does before it is written, and leaves every other
-//! body the reference's. Nothing else tells this program from one that was built with only that stub. Planted faults are cases of the
-//! same switch. That each body compiles for itself is a matter of signatures: none says `impl Trait` for its result or is `const`
-//! (checked here).
+//! A twin for each of thirty exercises would be built thirty times. Instead there is one twin a lesson, in which every
+//! body begins with a switch: `COURSE_SWITCH="stub 05.1"` makes the body of 05.1 panic as the learner's does before it
+//! is written, and leaves every other body the reference's. Nothing else tells this program from one that was built
+//! with only that stub. Planted faults are cases of the same switch. That each body compiles for itself is a matter of
+//! signatures: none says `impl Trait` for its result or is `const` (checked here).
 
 mod trial;
 mod written;

@@ -93,7 +93,8 @@ fn texts(exercise: &Exercise, missing: &mut Vec<String>) {
     }
 }
 
-/// A fault for each idea, and at least two ordinary bugs: what a catch exercise asks for may not be expressed as a body.
+/// A fault for each idea, and at least two ordinary bugs: what a catch exercise asks for may not be expressed as a
+/// body.
 fn faults(exercise: &Exercise, missing: &mut Vec<String>) {
     for idea in &exercise.ideas {
         if idea.fails.is_empty() {
@@ -172,7 +173,8 @@ fn question(exercise: &Exercise, tests: &str, missing: &mut Vec<String>) {
     }
 }
 
-/// A function whose body can be exchanged: `pub`, not `const`, its result no `impl Trait`, nothing behind the closing anchor.
+/// A function whose body can be exchanged: `pub`, not `const`, its result no `impl Trait`, nothing behind the closing
+/// anchor.
 fn signature(twin: &Twin, exercise: &Exercise) -> Result<(), CourseError> {
     let file = twin.file(exercise);
     let (text, shown) = (file.tracked_text()?, &file.tracked_shown);

@@ -1,6 +1,6 @@
-//! A new learner on a clean clone, from `start 05` to `reset`, with the repository changing underneath. A script, not a set of
-//! tests: each step needs the ones before it. It builds a lesson, so it is no part of a plain `cargo test`; the gate runs
-//! `cargo test -p course --test learner`, which fails when a step does, and when there is no such script.
+//! A new learner on a clean clone, from `start 05` to `reset`, with the repository changing underneath. A script, not a
+//! set of tests: each step needs the ones before it. It builds a lesson, so it is no part of a plain `cargo test`; the
+//! gate runs `cargo test -p course --test learner`, which fails when a step does, and when there is no such script.
 //!
 //! The clone is made from the last commit, and builds in a target folder of its own.
 

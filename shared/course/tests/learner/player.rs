@@ -24,9 +24,10 @@ pub struct Ran {
 }
 
 impl Player {
-    /// Clones twice, always to the same folder, so that a second run leaves no second copy in the target folder. The clone has a target
-    /// folder of its own: cargo names what it builds by a package's place *within* its workspace, so two clones that share one would take
-    /// each other's programs for their own, and this clone's are changed on purpose.
+    /// Clones twice, always to the same folder, so that a second run leaves no second copy in the target folder. The
+    /// clone has a target folder of its own: cargo names what it builds by a package's place *within* its workspace, so
+    /// two clones that share one would take each other's programs for their own, and this clone's are changed on
+    /// purpose.
     pub fn new() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let target = std::env::var_os("CARGO_TARGET_DIR");
@@ -146,8 +147,8 @@ impl Ran {
     }
 }
 
-/// A clone of the last commit of `from`, with nothing else in it. One that an earlier run left is made equal to a new one; files that
-/// are the same keep their times, and what was built from them is not built again.
+/// A clone of the last commit of `from`, with nothing else in it. One that an earlier run left is made equal to a new
+/// one; files that are the same keep their times, and what was built from them is not built again.
 fn clone(from: &Path, to: &Path) {
     let from = from.display().to_string();
     if !to.join(".git").is_dir() {

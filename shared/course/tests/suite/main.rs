@@ -1,7 +1,7 @@
 //! The commands of readers, learners and teachers, on small workbooks in temporary folders.
 //!
-//! [`tree`] is such a folder, with shell scripts in the place of cargo and Python; [`workbook`] has one lesson of which nothing is built;
-//! [`tiny`] has one that real cargo builds in a second.
+//! [`tree`] is such a folder, with shell scripts in the place of cargo and Python; [`workbook`] has one lesson of which
+//! nothing is built; [`tiny`] has one that real cargo builds in a second.
 #![cfg(unix)]
 
 mod tiny;

@@ -1,5 +1,5 @@
-//! `pack`: tracked files, vendored crates, a configuration that stays inside. The stand-in for cargo writes one crate; a real
-//! kit is made and built by `tests/kit.rs`.
+//! `pack`: tracked files, vendored crates, a configuration that stays inside. The stand-in for cargo writes one crate;
+//! a real kit is made and built by `tests/kit.rs`.
 
 use std::fs::File;
 use std::process::Command;

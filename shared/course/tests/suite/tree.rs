@@ -111,7 +111,8 @@ pub fn wheel(path: &Path, member: &str, bytes: &[u8]) {
     zip.finish().unwrap();
 }
 
-/// Fails when a line of the page is wider than 80 columns, or ends in blanks. What the compiler draws keeps its own columns.
+/// Fails when a line of the page is wider than 80 columns, or ends in blanks. What the compiler draws keeps its own
+/// columns.
 #[track_caller]
 pub fn narrow(page: &str) {
     for line in page.lines() {

@@ -22,8 +22,8 @@ impl Chart {
         self.push_group(name, parts, true)
     }
 
-    /// The bar (or, of bars side by side, the part) that the others are compared with: their ratio to it is written behind
-    /// their value. Call it when the bars are added.
+    /// The bar (or, of bars side by side, the part) that the others are compared with: their ratio to it is written
+    /// behind their value. Call it when the bars are added.
     #[track_caller]
     pub fn baseline(mut self, name: &str) -> Self {
         let Body::Bars(bars) = &mut self.body else {
@@ -48,8 +48,8 @@ impl Chart {
         self.label("compared", &format!("×: {words} {name}"))
     }
 
-    /// Less is better: the ratio to the baseline says how many times as good a bar is (half the time: ×2). Call it before
-    /// [`Chart::baseline`].
+    /// Less is better: the ratio to the baseline says how many times as good a bar is (half the time: ×2). Call it
+    /// before [`Chart::baseline`].
     #[track_caller]
     pub fn less_is_better(mut self) -> Self {
         let Body::Bars(bars) = &mut self.body else {

@@ -161,8 +161,8 @@ impl Data<'_, '_, '_> {
     }
 }
 
-/// The pieces of a line that lie within the axis of values (a fixed range may be smaller than the data). plotters would draw
-/// the rest over the texts around the plot.
+/// The pieces of a line that lie within the axis of values (a fixed range may be smaller than the data). plotters would
+/// draw the rest over the texts around the plot.
 fn inside(points: &[(f64, f64)], x_axis: &Axis, y_axis: &Axis) -> Vec<Vec<(f64, f64)>> {
     let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
     for pair in points.windows(2) {

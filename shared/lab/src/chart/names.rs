@@ -95,9 +95,9 @@ pub fn draw_names(sheet: &Sheet<'_>, frame: Frame, mut names: Vec<Name>) -> anyh
     Ok(())
 }
 
-/// Middles for boxes of these heights, in this order, touching nowhere, within `top` to `bottom` where they fit, with the
-/// least squared distance from `wanted`: isotonic regression (pool adjacent violators) on the places less the heights
-/// above them.
+/// Middles for boxes of these heights, in this order, touching nowhere, within `top` to `bottom` where they fit, with
+/// the least squared distance from `wanted`: isotonic regression (pool adjacent violators) on the places less the
+/// heights above them.
 fn spread(wanted: &[f64], heights: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(heights.len());
     let mut below = 0.0;

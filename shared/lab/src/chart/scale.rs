@@ -1,7 +1,7 @@
 //! Axes: their range, the places of their ticks and the texts of these.
 //!
-//! plotters chooses ticks, too, but writes them all in full, names powers of two by powers of ten, and lets labels touch. So
-//! an axis brings its own ticks; where a value stands, plotters asks [`Ranged::map`].
+//! plotters chooses ticks, too, but writes them all in full, names powers of two by powers of ten, and lets labels
+//! touch. So an axis brings its own ticks; where a value stands, plotters asks [`Ranged::map`].
 
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! The one theme: a pale card with a thin border, which reads well on a white page and on a black one.
 //!
-//! plotters places by whole pixels, so charts are drawn on a grid twice as fine as they are shown: 1600 pixels across for
+//! plotters places by whole pixels, so charts are drawn on a grid twice as fine as they are shown: 1600 pixels across
+//! for
 //! 800. All sizes here are pixels of that grid.
 
 use plotters::style::RGBColor;
@@ -35,8 +36,8 @@ pub const SMALL: f64 = 23.0;
 /// From line to line of body text.
 pub const LINE: f64 = 32.0;
 
-/// Colours of series, told apart by the colour-blind too: neighbours differ in lightness, and every series of a chart of
-/// lines has its own marker.
+/// Colours of series, told apart by the colour-blind too: neighbours differ in lightness, and every series of a chart
+/// of lines has its own marker.
 const SERIES: [RGBColor; 8] = [
     RGBColor(0x1b, 0x6c, 0xa8),
     RGBColor(0xd9, 0x5f, 0x1e),

@@ -8,8 +8,8 @@ use crate::number::short;
 pub struct Disturbance(String);
 
 impl Disturbance {
-    /// A measured share of a limit, 1 for all of it: no program is faster than its limit, so a share above 1 shows that the
-    /// limit or the program was measured while other work ran. One part in twenty is left to the clock.
+    /// A measured share of a limit, 1 for all of it: no program is faster than its limit, so a share above 1 shows that
+    /// the limit or the program was measured while other work ran. One part in twenty is left to the clock.
     pub fn of_share(of_what: &str, share: f64) -> Option<Self> {
         (share > 1.05).then(|| Self(format!("{:.0} % of {of_what}", 100.0 * share)))
     }
@@ -27,15 +27,16 @@ impl std::fmt::Display for Disturbance {
 }
 
 impl RaceResult {
-    /// The largest spread among the entries with these names, as a share of the entry's median. A difference below it says
-    /// nothing.
+    /// The largest spread among the entries with these names, as a share of the entry's median. A difference below it
+    /// says nothing.
     pub fn noise(&self, names: &[&str]) -> f64 {
         let named = self.entries.iter().filter(|entry| names.contains(&entry.name.as_str()));
         named.map(|entry| entry.spread / entry.median).fold(0.0, f64::max)
     }
 
-    /// A sign of disturbance, if at some `x` the spread of `a` or `b` is as large as the difference of their medians and
-    /// larger than a tenth of them. (Two entries of equal speed with small spreads are a result, and no disturbance.)
+    /// A sign of disturbance, if at some `x` the spread of `a` or `b` is as large as the difference of their medians
+    /// and larger than a tenth of them. (Two entries of equal speed with small spreads are a result, and no
+    /// disturbance.)
     pub fn disturbance(&self, a: &str, b: &str) -> Option<Disturbance> {
         let of = |name: &'_ str| {
             self.entries

@@ -53,8 +53,8 @@ impl Story {
         self.document.claims.push(record);
     }
 
-    /// [`Story::claim`], unless a sign says that other work disturbed the measurement. Then the story asks the reader to run
-    /// it again, and the claim is recorded as not measured.
+    /// [`Story::claim`], unless a sign says that other work disturbed the measurement. Then the story asks the reader
+    /// to run it again, and the claim is recorded as not measured.
     pub fn claim_if_quiet(&mut self, claim: Claim<'_>, signs: impl IntoIterator<Item = Option<Disturbance>>) {
         let signs: Vec<String> = signs.into_iter().flatten().map(|sign| sign.to_string()).collect();
         if signs.is_empty() {

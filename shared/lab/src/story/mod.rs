@@ -37,7 +37,8 @@
 //! ```
 //!
 //! All text goes to stdout, or to stderr with `--json`, which leaves stdout to one document ([`crate::record`]).
-//! Between steps the story waits for Enter, but only where stdin and stdout are terminals and `--no-pause` is not given.
+//! Between steps the story waits for Enter, but only where stdin and stdout are terminals and `--no-pause` is not
+//! given.
 
 mod finish;
 mod head;
@@ -126,7 +127,8 @@ pub struct Story {
 impl Story {
     /// Begins a story on this process's terminal: prints its head, three lines.
     ///
-    /// What comes before the first [`Story::step`] is the opening, which shows the lesson's result or its problem at once.
+    /// What comes before the first [`Story::step`] is the opening, which shows the lesson's result or its problem at
+    /// once.
     pub fn begin(info: LessonInfo, args: &CommonArgs) -> Self {
         let predictions = crate::paths::work_dir().join("predictions.json");
         // The machine is asked after the head is shown: git takes a moment and the reader should not wait for it.
@@ -174,7 +176,8 @@ impl Story {
         &self.document
     }
 
-    /// Whether the story runs on a terminal and may ask: a lesson may then stream slower, or offer "type your own prompt".
+    /// Whether the story runs on a terminal and may ask: a lesson may then stream slower, or offer "type your own
+    /// prompt".
     pub fn is_interactive(&self) -> bool {
         self.screen.is_interactive()
     }

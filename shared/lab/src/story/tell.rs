@@ -109,7 +109,8 @@ impl Story {
         Asked { prediction, guess }
     }
 
-    /// Compares the reader's guess with the answer, says why, and stores the guess. `values` fills the texts of the answer.
+    /// Compares the reader's guess with the answer, says why, and stores the guess. `values` fills the texts of the
+    /// answer.
     ///
     /// # Panics
     /// If the answer is of another kind than the question, or a placeholder of its texts has no value.

@@ -1,5 +1,5 @@
-//! Every kind of chart with awkward data. `LAB_GALLERY=folder cargo test -p lab --test suite gallery` writes them, and the recorded
-//! charts of all lessons, for the eye.
+//! Every kind of chart with awkward data. `LAB_GALLERY=folder cargo test -p lab --test suite gallery` writes them, and
+//! the recorded charts of all lessons, for the eye.
 
 use lab::chart::{Chart, font};
 
