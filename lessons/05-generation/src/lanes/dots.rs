@@ -140,8 +140,8 @@ unsafe fn dots_of_register<L: Lanes, const CHUNKS: usize>(
     // 64 and 128 numbers a head).
     macro_rules! sums {
         ($($i:literal)*) => {
-            // SAFETY: the keys exist, as the caller says.
             [$( if $i < L::N {
+                // SAFETY: the keys exist, as the caller says.
                 unsafe { dot_of_key::<L, CHUNKS>(lanes, q, keys.add((count - 1).min($i) * key_stride)) }
             } else {
                 lanes.splat(0.0)
