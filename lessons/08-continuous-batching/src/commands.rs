@@ -98,6 +98,11 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
         );
         eprintln!("{}", term::Tone::Dim.paint(&line));
     }
+    // The other answers are printed by now: a failed choice ends its own request only.
+    anyhow::ensure!(
+        answers.values().all(|answer| answer.reason != FinishReason::ChoiceFailed),
+        "no token could be chosen: the model gave a logit that is NaN; its weights may be damaged"
+    );
     Ok(())
 }
 
