@@ -32,9 +32,11 @@ impl BlockManager {
         if let Some(parent) = parent {
             self.copy_last_block(parent, &table);
         }
+        // Rows before this one are in memory, so the engine begins behind them.
         request.num_computed = table.len;
         self.stats
             .admitted(request.num_tokens(), table.len, self.prefix.is_some(), parent.is_some());
+        // Only kept to be compared with the prompts of later children.
         table.prompt.extend_from_slice(&request.prompt);
         self.tables.insert(request.id, table);
         Admission::Admitted
@@ -54,13 +56,16 @@ impl BlockManager {
         let Some(index) = &self.prefix else {
             return;
         };
+        // Prompt and output: after a preemption the output is looked up as well.
         self.text.clear();
         self.text.extend(request.tokens());
         let BlockTable { blocks, names, .. } = table;
         match_prefix(index, table.salt, &self.text, self.block_size, blocks, names);
+        // At least the last token is left over, as its logits are wanted.
         let num_hits = usable_blocks(blocks.len(), self.text.len(), self.block_size);
         blocks.truncate(num_hits);
         names.truncate(num_hits);
+        // A reference for each: a found block may be free, and could be handed out, even to this request.
         for block in blocks {
             self.allocator.share(*block);
         }
@@ -68,13 +73,15 @@ impl BlockManager {
     }
 
     // ANCHOR: fork
-    /// Shares the parent's blocks of the prompt, but the last one. The last token of the prompt is computed again, for its logits, and is written
-    /// into the last block; [`BlockManager::copy_last_block`] gives the child a block of its own for it.
+    /// Shares the parent's blocks of the prompt, except the one that holds its last token. The last token of the prompt
+    /// is computed again, for its logits, and is written into the last block; [`BlockManager::copy_last_block`] gives
+    /// the child a block of its own for it.
     fn share_with_parent(&mut self, parent: SeqId, table: &mut BlockTable) {
         let parent = &self.tables[&parent];
         table.len = parent.prompt.len() - 1;
         let num_shared = table.len / self.block_size;
         table.blocks.extend_from_slice(&parent.blocks[..num_shared]);
+        // The names too: the child's next full block is named after the last of them.
         table
             .names
             .extend_from_slice(&parent.names[..num_shared.min(parent.names.len())]);
@@ -87,7 +94,7 @@ impl BlockManager {
     /// shared block that it has to write.
     fn copy_last_block(&mut self, parent: SeqId, table: &BlockTable) {
         if table.len.is_multiple_of(self.block_size) {
-            return; // The last token stands first in its block.
+            return; // The last token stands first in its block: nothing before it is to be copied.
         }
         let index = table.len / self.block_size;
         let (from, to) = (self.tables[&parent].blocks[index], table.blocks[index]);
@@ -99,8 +106,8 @@ impl BlockManager {
     }
     // ANCHOR_END: fork
 
-    /// Takes the blocks of a request's known tokens that are not shared, and reserves those to come where that is the rule. Returns false, and takes
-    /// nothing, if there are not enough.
+    /// Takes the blocks of a request's known tokens that are not shared. With [`Reserve::Whole`] it also reserves the
+    /// blocks of the tokens to come. Returns false, and takes nothing, if there are not enough.
     fn take_for<X>(&mut self, request: &Request<X>, table: &mut BlockTable) -> bool {
         let known = request.num_tokens().div_ceil(self.block_size);
         let in_all = match self.reserve {
@@ -114,6 +121,7 @@ impl BlockManager {
             return false;
         }
         if self.reserve == Reserve::Whole {
+            // Before blocks are taken: `take_blocks` draws them from this reservation.
             table.reserved = in_all;
             self.num_reserved += table.num_to_come();
         }

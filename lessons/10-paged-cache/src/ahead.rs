@@ -1,9 +1,10 @@
-//! Attention through a block table for a row that is alone with its keys: the next piece is asked for before it is needed.
+//! Attention through a block table for a single row: the next piece is prefetched before it is needed.
 //!
 //! The simple version is [`crate::exercises::attend::attend_blocks`], and it is the oracle of the tests. What this one adds, and why:
 //! 1. The processor's own prefetcher follows a run of addresses. A block is a short run, so at its end it would have to find out anew where reading
-//!    goes on; the table knows. While one piece is computed, the next one is asked for. Tried on two cores with AVX-512, eight sequences of 512:
-//!    without it blocks of 16 took 1.4 to 2.2 times as long as one piece of memory, with it 0.7 to 1.1 times.
+//!    goes on. The table knows it, so the next piece is prefetched while one is computed. Tried on two cores with
+//!    AVX-512, eight sequences of 512: without it blocks of 16 took 1.4 to 2.2 times as long as one
+//!    piece of memory, with it 0.7 to 1.1 times.
 //! 2. The instruction set is looked up once, not for each piece.
 //!
 //! It is for rows that decode. Rows of a prompt share their keys, see [`crate::together`].
@@ -16,7 +17,8 @@ use layout::simd::Isa;
 /// Floats of a cache line.
 const LINE: usize = 16;
 
-/// Asks the processor to bring numbers into its cache, and does not wait for them. It changes no value; where it can not be asked, nothing happens.
+/// Asks the processor to bring numbers into its cache, and does not wait for them. It changes no value. On other
+/// processors than x86-64 it does nothing.
 #[inline]
 pub fn ask_for(numbers: &[f32]) {
     for line in numbers.chunks(LINE) {
@@ -48,6 +50,7 @@ pub fn attend_ahead(
 ) {
     assert!(context_len >= 1, "a row sees at least itself");
     assert_eq!(q.len(), out.len());
+    // Once for the row, not once for each piece.
     let isa = Isa::detect();
     let scores = &mut scores[..q.len() / head_dim * context_len];
     let scale = 1.0 / (head_dim as f32).sqrt();
@@ -66,6 +69,7 @@ pub fn attend_ahead(
     }
     // ANCHOR_END: ahead
     let mut values = pieces(table, block_size, context_len).peekable();
+    // The first values come into the cache while softmax is computed.
     ask_for(values.peek().map_or(&[], |first| &v[numbers(first)]));
     for weights in scores.chunks_exact_mut(context_len) {
         lanes::softmax_on(isa, weights);

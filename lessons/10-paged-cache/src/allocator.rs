@@ -46,6 +46,7 @@ impl BlockAllocator {
     /// Adds a reference to a block. A free block leaves the free list: its content is wanted again. Cost: constant.
     pub fn share(&mut self, id: BlockId) {
         if self.blocks[id.index()].ref_count == 0 {
+            // On the list it could still be handed out to another sequence.
             self.free_list.remove(&mut self.blocks, id);
         }
         self.blocks[id.index()].ref_count += 1;
@@ -63,6 +64,7 @@ impl BlockAllocator {
         if block.ref_count > 0 {
             return false;
         }
+        // At the end of the list its content can be found again for as long as there are older free blocks to hand out.
         self.free_list.push_back(&mut self.blocks, id);
         true
     }

@@ -35,7 +35,7 @@ pub struct Block {
 /// can leave it from the middle: its content may be wanted again before the block is handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FreeList {
-    /// The block that is handed out next: it is free for the longest time.
+    /// The block that is handed out next: it has been free the longest.
     pub first: Option<BlockId>,
     /// The block that became free last.
     pub last: Option<BlockId>,
@@ -71,6 +71,7 @@ impl FreeList {
         let Block { previous, next, .. } = blocks[id.index()];
         let touched = 1 + u64::from(previous.is_some()) + u64::from(next.is_some());
         ledger::count(|l| l.add("blocks_touched", touched));
+        // A block at an end of the list has no neighbour there, so the end itself moves.
         match previous {
             Some(previous) => blocks[previous.index()].next = next,
             None => self.first = next,
@@ -79,6 +80,7 @@ impl FreeList {
             Some(next) => blocks[next.index()].previous = previous,
             None => self.last = previous,
         }
+        // A block off the list points nowhere.
         blocks[id.index()].previous = None;
         blocks[id.index()].next = None;
         self.len -= 1;

@@ -22,7 +22,7 @@ use continuous_batching::request::{Request, SeqId};
 use std::collections::HashMap;
 use training::TokenId;
 
-/// For which tokens there has to be room when a request is admitted.
+/// The tokens for which there has to be room when a request is admitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reserve {
     /// For all tokens that the request may come to have: a running request can always run on.
@@ -65,6 +65,7 @@ impl BlockManager {
         assert!(block_size >= 1, "a block holds at least one position");
         BlockManager {
             block_size,
+            // A longer text would wait for ever for blocks that do not exist.
             max_seq_len: max_seq_len.min(num_blocks * block_size),
             reserve: Reserve::default(),
             allocator: BlockAllocator::new(num_blocks),
@@ -119,7 +120,7 @@ impl BlockManager {
         self.stats
     }
 
-    /// Number of blocks that a sequence holds.
+    /// Number of blocks that at least one sequence holds.
     pub fn num_held(&self) -> usize {
         self.allocator.num_blocks() - self.allocator.num_free()
     }
@@ -130,17 +131,20 @@ impl BlockManager {
         self.allocator.num_free().saturating_sub(self.num_reserved)
     }
 
-    /// Adds a copy that the next pass makes first, behind those that are there already.
+    /// Adds a copy behind those that were noted before. The next pass makes them in this order, before its first row.
     pub fn copy_first(&mut self, from: u32, to: u32) {
         self.copies.push((from, to));
     }
 
     // ANCHOR: grow
-    /// Takes blocks until a table has `num_blocks` of them, or takes none and returns false. Blocks that were reserved for the sequence are there.
+    /// Takes blocks until a table has `num_blocks` of them, or takes none and returns false. It never fails for want of
+    /// blocks that were reserved for the sequence.
     pub(crate) fn take_blocks(&mut self, table: &mut BlockTable, num_blocks: usize) -> bool {
         let held = table.blocks.len();
         let missing = num_blocks.saturating_sub(held);
+        // The first blocks that are missing come out of the reservation, the rest from what is available.
         let reserved = missing.min(table.num_to_come());
+        // Reserved blocks are not counted as available, so only what goes beyond the own reservation is compared.
         if missing - reserved > self.num_available() {
             return false;
         }
@@ -166,8 +170,10 @@ impl BlockManager {
             .tables
             .get_mut(&request.id)
             .expect("a computed sequence holds blocks");
+        // Only the rows of this pass are new.
         let first = table.len;
         table.len = request.num_computed;
+        // Without a prefix cache only the length is noted.
         let Some(prefix) = &mut self.prefix else {
             return;
         };
@@ -189,6 +195,7 @@ impl BlockManager {
         let Some(table) = self.tables.remove(&id) else {
             return false;
         };
+        // What it reserved and never took is available to other sequences again.
         self.num_reserved -= table.num_to_come();
         self.drop_references(table);
         true
@@ -201,6 +208,7 @@ impl BlockManager {
             self.allocator.free(block);
         }
         table.clear();
+        // Kept for its allocated room: the next sequence need not allocate.
         self.unused.push(table);
     }
     // ANCHOR_END: free
@@ -231,6 +239,7 @@ impl BlockManager {
         let mut kept = vec![0; self.allocator.num_blocks()];
         for table in self.tables.values() {
             for (index, block) in table.blocks.iter().enumerate() {
+                // A shared block is met once in each table, and counts once.
                 let kept = &mut kept[block.index()];
                 *kept = self.kept_at(table, index).max(*kept);
             }
@@ -259,6 +268,7 @@ impl<X: Shares> Memory<X> for BlockManager {
 
     fn grow(&mut self, id: SeqId, num_tokens: usize) -> bool {
         let entry = self.tables.get_mut(&id).expect("an admitted sequence holds blocks");
+        // Out of the map for a moment, as `take_blocks` borrows the whole manager.
         let mut table = std::mem::take(entry);
         let has_room = self.take_blocks(&mut table, num_tokens.div_ceil(self.block_size));
         self.tables.insert(id, table);
@@ -298,6 +308,7 @@ impl<X: Shares> Memory<X> for BlockManager {
         for table in self.tables.values() {
             assert!(table.len <= table.blocks.len() * self.block_size, "{table:?}");
             assert!(table.names.len() <= table.len / self.block_size, "{table:?}");
+            // A block that stands twice in a table would be written at two positions and freed twice.
             let mut own = table.blocks.clone();
             own.sort();
             own.dedup();
@@ -319,6 +330,7 @@ impl<X: Shares> Memory<X> for BlockManager {
                 );
             }
         }
+        // Only tables hold references: a count that is too high leaks the block, one that is too low frees it in use.
         for (index, references) in references.iter().enumerate() {
             let block = BlockId(index as u32);
             assert_eq!(self.allocator.ref_count(block), *references, "{block:?}");

@@ -98,6 +98,7 @@ impl PagedCache {
 impl KvCache for PagedCache {
     fn copy(&mut self, from: u32, to: u32) {
         for layer in 0..self.num_layers {
+            // A block is one piece of memory for each key head, not one in all.
             for (from, to) in self.heads(layer, BlockId(from)).zip(self.heads(layer, BlockId(to))) {
                 self.k.copy_within(from.clone(), to.start);
                 self.v.copy_within(from, to.start);
@@ -116,6 +117,7 @@ impl KvCache for PagedCache {
             let mut row = sequence.first_row;
             while row < sequence.rows().end {
                 let (block, place) = block_place(table, self.block_size, batch.positions[row]);
+                // Up to the end of the block or of the rows, whichever comes first.
                 let end = (row + self.block_size - place).min(sequence.rows().end);
                 // From the block's place in the first head to the end of the last head.
                 let start = self.head(layer, 0).start + block.index() * block_len;
@@ -153,6 +155,7 @@ impl KvCache for PagedCache {
         let attend = |unit: &mut Unit<'_>, scores: &mut [f32]| {
             let head = self.head(layer, unit.kv_head);
             let (k, v) = (&self.k[head.clone()], &self.v[head]);
+            // A unit may hold rows of several sequences, and each sequence has a table of its own.
             for rows in unit.rows().chunk_by_mut(same_sequence) {
                 let table = bytemuck::cast_slice(batch.table_of_row(rows[0].row));
                 let (block_size, head_dim) = (self.block_size, self.head_dim);

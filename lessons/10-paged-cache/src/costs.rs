@@ -20,7 +20,7 @@ pub fn tasks() -> Vec<Task> {
     vec![places(), allocation(), attention(), matches(), hits()]
 }
 
-/// Blocks in an order that no run of neighbours is in.
+/// Blocks in an order in which no two neighbours in memory follow each other.
 fn scattered(count: u32) -> Vec<BlockId> {
     (0..count).map(|i| BlockId(i * 5 % count)).collect()
 }

@@ -26,23 +26,30 @@ pub struct Name {
 /// What stands before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// It is the first one of its text; the texts of one salt begin alike, those of another one do not.
+    /// Nothing: the block is the first one of its text. The salt goes into its hash, so that equal first blocks of
+    /// different salts have different names.
     Nothing(Salt),
     /// The block with this name.
     Block(Name),
 }
 // ANCHOR_END: before
 
-/// How contents are hashed. Tests use others than [`hash_block`]: with any hash a request may be given only blocks of its own text.
+/// How contents are hashed. Tests use weak hashes in the place of [`hash_block`]: whatever the hash, a request may be
+/// given only blocks of its own text.
 pub type HashBlock = fn(&Before, &[TokenId]) -> BlockHash;
 
 /// The hash of a block that holds `tokens` and stands behind `before`.
 ///
-/// SHA-256, so that no text can be made whose blocks are taken for those of another text. Cost: some hundred nanoseconds, once for each block that
-/// becomes full, and once for each that is looked up, at each try to join.
+/// SHA-256, so that no text can be made whose blocks have the hashes of another text's blocks. No request would be
+/// given a wrong block, as contents are compared; but [`crate::prefix::PrefixIndex::publish`] would forget the older
+/// block.
+///
+/// Cost: some hundred nanoseconds. A block is hashed once when it becomes full, and once each time that it is looked up
+/// for a request that tries to join.
 pub fn hash_block(before: &Before, tokens: &[TokenId]) -> BlockHash {
     let mut hasher = Sha256::new();
     // ANCHOR: hash
+    // The name before stands for the whole text before, so earlier tokens are not hashed again.
     match before {
         Before::Nothing(salt) => hasher.update(salt.0.to_le_bytes()),
         Before::Block(name) => hasher.update(name.hash.0),

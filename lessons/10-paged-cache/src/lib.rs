@@ -2,7 +2,7 @@
 //!
 //! A slot is as long as the longest text that may come, and most texts are short. Here memory is cut into blocks of a few positions. A sequence holds a
 //! table of block numbers, takes a block when its text reaches the next one, and frees all of them at its end. And since a table holds only numbers, two
-//! tables may name the same block: texts that begin alike are computed and kept once.
+//! tables may name the same block: a beginning that texts share is computed and kept once.
 //!
 //! **New here**, in reading order: the allocator, the table and what is done with it, the block manager, the cache.
 //!
@@ -12,18 +12,18 @@
 //! | [`hash`], [`prefix`] | the name of a block's content; which blocks can be used again |
 //! | [`sharing`], [`table`] | what a request says about sharing; the blocks of one sequence |
 //! | [`block_manager`], [`admit`], [`stats`] | which sequence holds which blocks; admission and forks; hits, copies and evictions, counted |
-//! | [`pieces`], [`ahead`], [`tiles`], [`together`] | attention through the table, nothing gathered: the next piece is asked for; the rows of a prompt share what is read |
+//! | [`pieces`], [`ahead`], [`tiles`], [`together`] | attention through the table, without gathering; the next piece is prefetched, and the rows of a prompt share what is read |
 //! | [`cache`] | the floats: lesson 08's cache with blocks in the place of slots |
 //! | [`exercises`] | the five functions that a reader writes; the modules above call them |
-//! | [`scan`], [`regions`], [`ways`] | to compare with: an allocator that searches, memory that grows in one piece, one load on three ways |
+//! | [`scan`], [`regions`], [`ways`] | for comparison: an allocator that searches, memory that grows in one piece, one load held in three ways |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: engine, ragged pass and both traits of memory from `continuous_batching`, unchanged; writing rows from `kv_cache`.
 //!
 //! **Superseded**: [`continuous_batching::Slots`] by [`BlockManager`], [`continuous_batching::SlotCache`] by [`PagedCache`]. The engine stays as it is.
 //!
-//! **Cost**: half a block for each sequence, a division for each position, one call of each attention kernel for a run of neighbouring blocks or, in
-//! prompts, for a tile, a hash for each block that becomes full.
+//! **Cost**: for each sequence half a block of unused memory; for each position a division; for each full block a hash.
+//! Each attention kernel is called once for a run of neighbouring blocks or, in prompts, once for a tile.
 
 pub mod block;
 

@@ -2,15 +2,16 @@
 
 use crate::block::BlockId;
 
-/// Most positions of a piece, unless a block is longer: enough to hide a call, and few enough to be asked for while the piece before is computed.
+/// Most positions of a piece, unless a block is longer: enough to hide the cost of a call, and few enough to be
+/// prefetched while the piece before is computed.
 pub const LONGEST: usize = 64;
 
 /// Positions of a sequence that stand one after the other in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The first of them.
+    /// The first of these positions.
     pub first: usize,
-    /// How many there are.
+    /// Number of positions.
     pub len: usize,
     /// The block that it begins with.
     pub block: BlockId,
@@ -29,6 +30,7 @@ pub fn pieces(table: &[BlockId], block_size: usize, context_len: usize) -> impl 
         }
         let begin = next;
         let most = (LONGEST / block_size).clamp(1, num_blocks - begin);
+        // A piece goes on while the next block of the text is also the next one in memory.
         let pairs = table[begin..begin + most].windows(2);
         next += 1 + pairs.take_while(|pair| pair[1].0 == pair[0].0 + 1).count();
         let first = begin * block_size;

@@ -1,8 +1,9 @@
 //! Which full blocks can be used again, by the name of their content.
 //!
-//! A block is *published* when it is full and all its keys and values are written. It stays published while it is held, and also after its last
-//! holder has gone, until it is handed out anew: then its name is forgotten first. Of two blocks that are computed alike in one pass the first is
-//! published, and the other is not, also when the first has gone. So the free list, oldest first, is the order of eviction.
+//! A block is *published* when it is full and all its keys and values are written. It stays published while it is held,
+//! and also after its last holder has gone, until it is handed out anew: then its name is forgotten first. So the free
+//! list, oldest first, is the order of eviction. If two sequences compute the same content, only the block that is full
+//! first is published; the other stays without a name, even after the first has been evicted.
 //!
 //! The hash only says where to look. Whether a block is the right one is decided by comparing: its own tokens, and the serial number of the block before
 //! it, which was compared in the same way. So a block is found for exactly the text that it was computed for, however weak the hash.
@@ -31,7 +32,7 @@ pub struct PrefixIndex {
     /// `[num_blocks, block_size]`: the tokens that were written into each block.
     tokens: Vec<TokenId>,
     hash: HashBlock,
-    /// Of the next publication.
+    /// Serial number of the next publication.
     next_serial: u64,
 }
 // ANCHOR_END: index
@@ -55,7 +56,7 @@ impl PrefixIndex {
         PrefixIndex { hash, ..self }
     }
 
-    /// Published blocks.
+    /// Number of published blocks.
     pub fn len(&self) -> usize {
         self.by_hash.len()
     }
@@ -90,11 +91,12 @@ impl PrefixIndex {
     }
 
     // ANCHOR: find
-    /// The published block with this hash and its name, if it holds these tokens and stands behind `before`. A hash that names two contents serves
-    /// neither to the wrong one.
+    /// The published block with this hash and its name, if it holds these tokens and stands behind `before`. If two
+    /// contents have the same hash, neither is returned for the other.
     pub fn find(&self, hash: &BlockHash, before: &Before, tokens: &[TokenId]) -> Option<(BlockId, Name)> {
         let block = *self.by_hash.get(hash)?;
         let published = self.published[block.index()].as_ref()?;
+        // The hash only led here; the content decides.
         let same = published.before == *before && self.tokens(block) == tokens;
         same.then_some((block, published.name))
     }
@@ -109,10 +111,13 @@ impl PrefixIndex {
         if let Some((_, name)) = self.find(&hash, &before, tokens) {
             return name;
         }
+        // The map holds one block for each hash, so other content with this hash could not be found any more.
         if let Some(other) = self.by_hash.get(&hash).copied() {
             self.forget(other);
         }
         let serial = self.next_serial;
+        // No number is given twice. Blocks that were published behind an evicted one name its old number, so they are
+        // not found behind the block that is published in its place.
         self.next_serial += 1;
         let name = Name { hash, serial };
         self.by_hash.insert(hash, block);
@@ -131,6 +136,7 @@ impl PrefixIndex {
         let Some(Published { name, .. }) = self.published[block.index()].take() else {
             return false;
         };
+        // Both directions go together, or a lookup would lead to a block without a name.
         let named = self.by_hash.remove(&name.hash);
         debug_assert_eq!(named, Some(block), "a name belongs to one block");
         true

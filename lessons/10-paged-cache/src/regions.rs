@@ -62,7 +62,7 @@ impl Regions {
         if len <= old.len() {
             return true;
         }
-        // The old one stays until its content is copied.
+        // The old region stays held until its content is copied, so both have to fit for a moment.
         if !self.admit(id, len) {
             return false;
         }

@@ -7,7 +7,7 @@ use crate::block::BlockId;
 use crate::pieces::pieces;
 use generation::lanes::Span;
 
-/// Positions from which on a tile is full.
+/// Number of positions at which a tile is full.
 const TILE: usize = 64;
 
 /// Most pieces of a tile.
@@ -21,7 +21,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Where they lie, in order.
+    /// The spans of memory in which these positions lie, in the order of the text.
     pub fn spans(&self) -> &[Span] {
         &self.spans[..self.len]
     }
@@ -32,7 +32,7 @@ impl Tile {
         last.map_or(0, |span| span.first + span.len)
     }
 
-    /// The part that a row sees which sees `context_len` positions.
+    /// The part of the tile that belongs to the first `context_len` positions: what a row at the last of these sees.
     pub fn seen_by(mut self, context_len: usize) -> Tile {
         for span in &mut self.spans[..self.len] {
             span.len = context_len.saturating_sub(span.first).min(span.len);
@@ -49,10 +49,12 @@ pub fn tiles(table: &[BlockId], block_size: usize, head_dim: usize, context_len:
     let mut pieces = pieces(table, block_size, context_len);
     std::iter::from_fn(move || {
         let (mut tile, mut positions) = (Tile::default(), 0);
+        // A tile is full when it has enough positions, or no place for one more span.
         while tile.len < MAX_SPANS
             && positions < TILE
             && let Some(piece) = pieces.next()
         {
+            // The place in the text and the place in memory differ: blocks may lie in any order.
             tile.spans[tile.len] = Span {
                 first: piece.first,
                 start: piece.block.index() * block_size * head_dim,

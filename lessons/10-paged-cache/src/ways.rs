@@ -1,4 +1,4 @@
-//! One load on three ways to hold it: lengths only, no model.
+//! One load held in three ways: lengths only, no model.
 //!
 //! A step is the same for all: waiting texts join, oldest first, while there is room; each running text gets one more token; finished texts end. A text
 //! that can not grow waits, and no other joins meanwhile; if no text can grow, the youngest is preempted and begins anew.
@@ -15,7 +15,7 @@ use training::TokenId;
 /// A text to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Text {
-    /// Positions that it begins with.
+    /// Number of tokens in its prompt.
     pub prompt_tokens: usize,
     /// Tokens that it gets, at least 1.
     pub new_tokens: usize,
@@ -51,7 +51,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Share of what is taken or lost that holds a token.
+    /// Share of the held and lost positions that hold a token.
     pub fn usage(&self) -> f64 {
         match self.held + self.lost {
             0 => 1.0,
@@ -70,7 +70,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Mean use over the steps in which a text waited, as memory is the limit then.
+    /// Mean use over the first `steps` steps. With the number that [`serve`] returns these are the steps in which a
+    /// text waited, so that memory was the limit.
     pub fn mean_usage(&self, steps: usize) -> f64 {
         let samples = &self.samples[..steps.min(self.samples.len())];
         samples.iter().map(Sample::usage).sum::<f64>() / samples.len().max(1) as f64
@@ -90,12 +91,13 @@ impl Run {
 /// A text that runs.
 struct Running {
     index: usize,
-    /// Positions that it holds tokens in.
+    /// Number of positions that hold its tokens.
     len: usize,
     left: usize,
 }
 
-/// Serves all texts, all there at the start. Returns the run, and the number of steps after which no text waited any more.
+/// Serves all texts; all of them wait from the start. Returns the run, and the number of steps after which no text
+/// waited any more.
 ///
 /// # Panics
 /// If a text can not fit even alone.
@@ -130,6 +132,7 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
             lost: waits.map_or(0, |text| way.unusable(text)),
             running: running.len(),
         });
+        // Number of steps up to the last one after which a text still waited.
         crowded = if waits.is_some() { run.samples.len() } else { crowded };
         running.retain(|text| {
             if text.left == 0 {
@@ -137,6 +140,7 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
             }
             text.left > 0
         });
+        // No text could grow: the one that joined last gives its memory back, and will be the first to join again.
         if moved == 0
             && let Some(youngest) = running.pop()
         {

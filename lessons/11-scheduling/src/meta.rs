@@ -56,6 +56,7 @@ impl Shares for Meta {
 
 /// Number of rows that have to be computed before the next token of a request, where `num_stored` of its tokens lie in the host pool.
 pub fn missing_rows<X>(request: &Request<X>, num_stored: usize) -> usize {
+    // At least one row, also where all tokens are kept: the next token comes from a row that is computed.
     let kept = request.num_computed.max(num_stored);
     request.num_tokens().saturating_sub(kept).max(1)
 }

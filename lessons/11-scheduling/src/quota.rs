@@ -20,8 +20,10 @@ impl Quota {
             return;
         }
         let least = present.map(|other| self.served_rows(other)).min();
+        // With no other tenant present there is no least served one to start from.
         let least = least.or_else(|| self.served.values().max().copied());
         let served = self.served.entry(tenant).or_default();
+        // Never less than before: leaving and coming back clears no account.
         *served = (*served).max(least.unwrap_or(0));
     }
     // ANCHOR_END: quota

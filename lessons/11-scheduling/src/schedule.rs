@@ -34,8 +34,9 @@ use std::time::Duration;
 /// Buffers of one step, kept so that no step allocates.
 #[derive(Debug)]
 struct Scratch {
-    /// `[running]`: number of rows that each running request has to compute, and that it gets in this step.
+    /// `[running]`: number of rows that each running request has to compute before its next token.
     missing: Vec<usize>,
+    /// `[running]`: number of rows that it gets in this step.
     rows: Vec<usize>,
     /// `[running]`: classes, where a victim is chosen.
     classes: Vec<Class>,
@@ -55,7 +56,7 @@ pub struct Scheduler {
     /// Rows that each tenant was given.
     pub quota: Quota,
     policy: Box<dyn Policy>,
-    /// Requests with lower numbers were welcomed already.
+    /// Tenants of requests with this number or a higher one have not been welcomed yet.
     next_new: SeqId,
     scratch: Scratch,
     stats: ScheduleStats,
@@ -126,8 +127,10 @@ impl<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>> Schedule<M, X> for Sc
         );
         self.scratch.joined.clear();
         self.scratch.preempted.clear();
+        // Accounts are opened before rows are put on any of them.
         self.welcome(queues);
         self.give_up(queues);
+        // Running requests come first: what they leave of budget and memory is for those that join.
         self.share_out(queues);
         self.make_room(queues, memory);
         let used = self.serve(queues);
@@ -147,6 +150,7 @@ impl Scheduler {
         let tenant = |request: &Request<X>| request.attached.as_ref().tenant;
         let new = queues.waiting.iter().filter(|request| request.id >= self.next_new);
         for request in new {
+            // Only older requests count: of several new requests of a tenant the first opens the account.
             let earlier = queues
                 .running
                 .iter()
@@ -154,6 +158,7 @@ impl Scheduler {
                 .filter(|other| other.id < request.id);
             self.quota.welcome(tenant(request), earlier.map(tenant));
         }
+        // Numbers are given in the order of submission, so one number says which requests are new.
         if let Some(newest) = queues.waiting.iter().map(|request| request.id).max() {
             self.next_new = self.next_new.max(SeqId(newest.0 + 1));
         }
@@ -171,7 +176,7 @@ impl Scheduler {
                 self.stats.timed_out += 1;
             }
         }
-        // Nothing is freed: of the waiting requests only preempted ones hold memory.
+        // Nothing to free: of the waiting requests only preempted ones hold memory, and those are not cancelled here.
         queues.leave(|_| {});
     }
 
@@ -186,7 +191,8 @@ impl Scheduler {
     }
 
     // ANCHOR: make_room
-    /// Takes blocks for the rows of the running requests, the oldest first. Where there is none, a victim is preempted.
+    /// Takes blocks for the rows of the running requests, the oldest first. While blocks are missing, victims are
+    /// preempted.
     fn make_room<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>>(
         &mut self,
         queues: &mut Queues<X>,
@@ -197,6 +203,7 @@ impl Scheduler {
         while place < queues.running.len() {
             let request = &queues.running[place];
             let (id, wanted) = (request.id, request.num_computed + scratch.rows[place]);
+            // A prompt that gets no row in this step needs no block for one either.
             if scratch.rows[place] == 0 || memory.grow(id, wanted) {
                 place += 1;
                 continue;
@@ -207,10 +214,12 @@ impl Scheduler {
             };
             scratch.classes.clear();
             scratch.classes.extend(queues.running.iter().map(class));
-            // Requests before this one have their blocks already, so the victim is this one or a later one. Then this one tries again.
+            // Requests before this one have their blocks already, so the victim is this one or a later one.
+            // `place` stays: this one tries again or, if it was the victim itself, the next one stands there now.
             let victim = choose_victim(&scratch.classes, place);
             let victim = victim.expect("the oldest fits alone: a request that does not was refused");
             let mut request = queues.running.remove(victim);
+            // Rows stand in the order of the running queue, so the victim's have to go too.
             scratch.rows.remove(victim);
             preempt(&mut request, self.limits.preemption, memory, &mut self.stats);
             let stored = memory.stored_tokens(request.id);
@@ -222,7 +231,7 @@ impl Scheduler {
     }
     // ANCHOR_END: make_room
 
-    /// Puts the rows of the running requests on their tenants' accounts, and returns the number of all of them.
+    /// Puts the rows of the running requests on their tenants' accounts, and returns their sum.
     fn serve<X: AsRef<Meta>>(&mut self, queues: &Queues<X>) -> usize {
         for (request, rows) in queues.running.iter().zip(&self.scratch.rows) {
             self.quota.serve(request.attached.as_ref().tenant, *rows);
@@ -231,8 +240,8 @@ impl Scheduler {
     }
 
     // ANCHOR: join
-    /// Lets waiting requests join in the policy's order, with at most `budget` rows. The first that finds no room ends it, so no request is overtaken for
-    /// ever.
+    /// Lets waiting requests join in the policy's order, with at most `budget` rows. The first request that finds no
+    /// room ends the search: smaller ones that pass it could do so for ever.
     fn join<M: Memory<X> + Reclaim, X: AsRef<Meta>>(
         &mut self,
         queues: &mut Queues<X>,
@@ -255,6 +264,7 @@ impl Scheduler {
             budget -= rows;
             let meta = request.attached.as_ref();
             self.quota.serve(meta.tenant, rows);
+            // The next choice in this step sees the places and rows that this request took.
             self.scratch.running_of[usize::from(meta.class.0)] += 1;
             self.scratch.joined.push(request.id);
             self.stats.admitted += 1;
@@ -296,10 +306,12 @@ impl Scheduler {
     fn build_batch<X>(&mut self, queues: &Queues<X>, batch: &mut Batch) {
         batch.clear();
         for (request, rows) in queues.running.iter().zip(&self.scratch.rows) {
+            // The budget did not reach this prompt. It keeps its memory, and has its turn in a later step.
             if *rows == 0 {
                 continue;
             }
             let (part, wants_logits) = next_part(request, *rows);
+            // A part without a token: more of the text is to come.
             self.stats.chunks += u64::from(!wants_logits);
             batch.sequences.push(BatchSequence {
                 id: request.id,

@@ -7,11 +7,11 @@ use std::time::Duration;
 // ANCHOR: step_cost
 /// Time of a step = constant + rows x per_row + pairs x per_pair. A pair is a row and one of the positions that it attends to.
 ///
-/// The constant is the reading of the weights, which all rows share; a row is its arithmetic; a pair its part in attention. Where a cache takes a sequence
-/// out to the host pool or back in, each token costs `per_copied`.
+/// The constant is the reading of the weights, which all rows share; a row is its arithmetic; a pair its part in
+/// attention. Each token that is swapped out or back costs `per_copied`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StepCost {
-    /// Time of a step that has a row at all.
+    /// Time of any step with at least one row, before its rows and pairs are counted.
     pub constant: Duration,
     /// Time for each row.
     pub per_row: Duration,
@@ -35,7 +35,7 @@ impl Default for StepCost {
 }
 
 impl StepCost {
-    /// Every step takes as long, whatever it computes: time in steps.
+    /// Every step that computes rows takes the same time: time is counted in steps.
     pub fn equal_steps(step: Duration) -> StepCost {
         StepCost {
             constant: step,
@@ -47,6 +47,7 @@ impl StepCost {
 
     /// Time of a step with this number of rows and pairs.
     pub fn of_counts(&self, rows: u64, pairs: u64) -> Duration {
+        // Without a row the weights are not read.
         if rows == 0 {
             return Duration::ZERO;
         }

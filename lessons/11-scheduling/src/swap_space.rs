@@ -106,6 +106,7 @@ impl SwapSpace {
             self.stats.tokens += (len - shared) as u64;
         }
         self.stats.back += 1;
+        // Copies are made in the order in which they are noted, so one into a freed host block comes after those above.
         self.forget(index);
         Admission::Admitted
     }
@@ -115,8 +116,9 @@ impl SwapSpace {
 // ANCHOR: reclaim
 /// Memory that can be taken back from a running request. Implemented by [`SwapSpace`].
 pub trait Reclaim {
-    /// Has the keys and values of a sequence copied to the host pool, and frees its blocks. Returns the number of tokens that were stored. 0: the pool has
-    /// no room, or there is nothing to store, and nothing has changed.
+    /// Has the keys and values of a sequence copied to the host pool, and frees its blocks. Returns the number of
+    /// tokens that were stored. If the pool has no room, or there is nothing to store, it returns 0 and
+    /// changes nothing.
     fn swap_out(&mut self, id: SeqId) -> usize;
 
     /// Frees the blocks of a sequence; its keys and values are lost. Returns whether it held any.
@@ -133,7 +135,9 @@ impl Reclaim for SwapSpace {
             return 0;
         };
         let len = table.len;
+        // Only blocks with written positions: the others hold nothing to keep.
         let from = table.blocks[..len.div_ceil(self.device.block_size())].to_vec();
+        // All of it or none: half a sequence in the pool would still have to be computed again.
         let mut blocks = Vec::new();
         if !self.host.allocate(from.len(), &mut blocks) {
             return 0;
@@ -209,6 +213,7 @@ impl<X: Shares> Memory<X> for SwapSpace {
     fn check_invariants(&self) {
         Memory::<X>::check_invariants(&self.device);
         self.host.check_invariants();
+        // Each host block is free, or holds a part of exactly one stored sequence.
         let used: usize = self.stored.iter().map(|stored| stored.blocks.len()).sum();
         assert_eq!(
             used + self.host.num_free(),

@@ -7,7 +7,7 @@ use continuous_batching::request::SeqId;
 
 /// Requests that run at a time.
 pub const PLACES: usize = 2;
-/// Size of all that run together, at most.
+/// Largest size of all running requests together.
 pub const ROOM: usize = 4;
 /// Steps of waiting that are worth one class.
 pub const AGE: u64 = 6;
@@ -95,7 +95,7 @@ struct Small {
 }
 
 impl Small {
-    /// The lowest goes first.
+    /// The key of a waiting request; the one with the lowest key joins first.
     fn order(&self, request: &Waits) -> (u64, u64) {
         let since = match self.fault {
             Fault::AgesSinceLastJoin => request.since.max(self.last_join),

@@ -45,6 +45,7 @@ pub fn attend_blocks(
         let scores = &mut scores[piece.first..];
         lanes::dots(q, head_dim, keys, head_dim, piece.len, scale, scores, context_len);
     }
+    // Only now: softmax needs the scores of all pieces of a row.
     for weights in scores.chunks_exact_mut(context_len) {
         lanes::softmax(weights);
     }

@@ -28,6 +28,7 @@ pub fn match_prefix(
         };
         blocks.push(block);
         names.push(name);
+        // The next block has to stand behind this one, and not behind any block with equal tokens.
         before = Before::Block(name);
     }
     // ANCHOR_END: ex_10_4

@@ -117,7 +117,7 @@ pub fn race(story: &mut Story) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether each of many holders' blocks are free in the moment in which they are released.
+/// Whether the blocks of each holder are free as soon as it releases them.
 fn freed_at_once() -> bool {
     let mut list = BlockAllocator::new(100);
     let mut held: Vec<Vec<BlockId>> = Vec::new();

@@ -12,7 +12,7 @@ use static_batching::workload::{Distribution, Lengths, Pace, arrivals};
 /// Places in the batch, and the longest text.
 const PLACES: usize = 16;
 const LONGEST: usize = 4096;
-/// Positions that memory has room for: a quarter of what the slots want.
+/// Positions that memory has room for: a quarter of what the slots would need.
 const ROOM: usize = PLACES * LONGEST / 4;
 /// Texts of the load.
 const TEXTS: usize = 96;

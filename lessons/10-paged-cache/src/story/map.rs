@@ -7,7 +7,7 @@ use paged_cache::{BlockId, BlockManager};
 const GROUP: usize = 4;
 
 /// One line: the letter of the holder, the number of holders where there are several, `°` for a free block whose content can still be found, `·` for
-/// one that holds nothing for anybody.
+/// one whose content can not be found.
 pub fn line(pages: &BlockManager, holders: &[SeqId]) -> String {
     let mut line = String::new();
     for index in 0..pages.allocator().num_blocks() {

@@ -59,7 +59,7 @@ impl Scene {
         Engine::new(runner, Slots::new(num_slots, capacity), limits)
     }
 
-    /// Longest text of the experiments: the model's context, as far as it matters here.
+    /// Longest text of the experiments: the model's context, at most 512 tokens.
     fn context(&self) -> usize {
         self.model.config.llama.max_seq_len.min(512)
     }

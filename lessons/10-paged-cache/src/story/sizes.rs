@@ -15,7 +15,7 @@ use training::TokenId;
 const SIZES: [usize; 5] = [1, 4, 16, 64, 256];
 /// Texts that decode together.
 const TEXTS: usize = 8;
-/// What is called as fast: within so much of slots.
+/// Blocks count as equally fast up to this multiple of the time of slots.
 const WITHIN: f64 = 1.05;
 
 /// A batch of one part of each text: `rows` rows from position `first` on. Memory for them is taken.
@@ -80,7 +80,7 @@ fn attend<C: KvCache>(cache: &C, scene: &Scene, batch: &Batch, qkv: &[f32], scor
     out
 }
 
-/// Share of the memory that texts of a mean of 80 tokens hold too much, in times of what they need.
+/// Memory that texts of 80 tokens on average hold, as a multiple of what they need.
 fn room(block_size: usize) -> f64 {
     let (tokens, room) = (17..=143usize).fold((0, 0), |(tokens, room), len| {
         (tokens + len, room + len.div_ceil(block_size) * block_size)

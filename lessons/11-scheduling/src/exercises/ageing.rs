@@ -13,6 +13,7 @@ pub fn effective_class(class: Class, waited: Duration, step: Duration) -> Class 
         return class;
     }
     let steps = waited.as_nanos() / step.as_nanos();
+    // More steps than a class can count stay at 255; a plain conversion would begin at 0 again.
     Class(class.0.saturating_sub(u8::try_from(steps).unwrap_or(u8::MAX)))
     // ANCHOR_END: ex_11_2
 }

@@ -14,6 +14,7 @@ pub fn fill(budget: usize, chunk: usize, missing: &[usize], rows: &mut [usize]) 
     assert_eq!(missing.len(), rows.len());
     // ANCHOR: ex_11_1
     let mut left = budget;
+    // All decodes before any prompt, so that no prompt takes a stream's row.
     for (rows, missing) in rows.iter_mut().zip(missing) {
         *rows = usize::from(*missing == 1).min(left);
         left -= *rows;

@@ -11,6 +11,7 @@ use crate::meta::Class;
 /// Cost: one look at each request.
 pub fn choose_victim(classes: &[Class], first: usize) -> Option<usize> {
     // ANCHOR: ex_11_3
+    // Index 0 is left out whatever `first` is. Of equal classes the larger index wins: the younger request.
     let allowed = first.max(1)..classes.len();
     allowed.max_by_key(|place| (classes[*place], *place))
     // ANCHOR_END: ex_11_3

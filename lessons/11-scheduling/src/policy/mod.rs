@@ -27,7 +27,7 @@ pub trait Policy: Send {
     /// Its name in tables and charts.
     fn name(&self) -> &'static str;
 
-    /// Whether `a` goes before `b` (`Less`), behind it, or is as good. To be a total order at any one `now`.
+    /// Whether `a` goes before `b` (`Less`), behind it, or equals it. At any one `now` it has to be a total order.
     fn compare(&self, now: Duration, a: &Candidate, b: &Candidate) -> Ordering;
 
     /// The class that a running request counts as where a victim is chosen.
@@ -37,7 +37,8 @@ pub trait Policy: Send {
 }
 // ANCHOR_END: policy
 
-/// The place of the one that goes first; of equal ones the lowest number. Cost: one comparison for each candidate.
+/// The place of the candidate that goes first; of equal candidates, of the one with the lowest number. Cost: one
+/// comparison for each candidate.
 pub fn first(policy: &dyn Policy, now: Duration, candidates: impl Iterator<Item = Candidate>) -> Option<usize> {
     let before = |a: &Candidate, b: &Candidate| policy.compare(now, a, b).then(a.id.cmp(&b.id));
     let best = candidates.enumerate().min_by(|(_, a), (_, b)| before(a, b));

@@ -70,6 +70,7 @@ pub fn simulate(setup: &Setup, policy: Box<dyn Policy>, jobs: &[Job]) -> Result<
             }
             continue;
         }
+        // `now` is the beginning of the step, `clock.now()` from here on its end: a token is there when its step ends.
         step(&mut engine, setup, &mut clock, &mut heard);
         for id in engine.scheduler.joined() {
             outcomes[id.0 as usize].started.get_or_insert(now);

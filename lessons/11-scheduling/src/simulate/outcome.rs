@@ -1,4 +1,4 @@
-//! What is seen of a simulation.
+//! What a simulation measures.
 
 use crate::meta::TenantId;
 use crate::stats::ScheduleStats;
@@ -6,29 +6,29 @@ use crate::swap_space::SwapStats;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What became of a request. Times since the start; `None`: it did not come to that.
+/// What became of a request. Times are counted from the start of the simulation; `None` where it did not happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// When it came.
     pub arrived: Duration,
     /// When the first step with a row of it began.
     pub started: Option<Duration>,
-    /// Its first token.
+    /// When it got its first token.
     pub first: Option<Duration>,
-    /// Its last token so far.
+    /// When it got its last token so far.
     pub last: Option<Duration>,
-    /// Its end.
+    /// When it ended.
     pub finished: Option<Duration>,
     /// Tokens that it got.
     pub tokens: usize,
-    /// Longest time between two of them.
+    /// Longest time between two tokens in a row.
     pub longest_gap: Duration,
-    /// Whether it gave up.
+    /// Whether it was cancelled because it had waited too long.
     pub gave_up: bool,
 }
 
 impl Outcome {
-    /// From the arrival to the first row; for one that never got any, to `end`.
+    /// From the arrival to the first row. Without a row: to its own end, or to `end` if it has not ended.
     pub fn waited(&self, end: Duration) -> Duration {
         let until = self.started.or(self.finished).unwrap_or(end);
         until.saturating_sub(self.arrived)
@@ -46,10 +46,10 @@ impl Outcome {
     }
 }
 
-/// What came of a plan.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    /// One for each job, in their order. Jobs that the horizon cut off are missing at the end.
+    /// One for each job, in the order of the jobs. Jobs that the horizon cut off are missing at the end.
     pub outcomes: Vec<Outcome>,
     /// When the last step ended.
     pub end: Duration,

@@ -47,7 +47,8 @@ impl Setup {
         }
     }
 
-    /// The same with steps of at most `budget` rows, or one for each that may run if these are more, and prompts in chunks of at most `chunk`.
+    /// The same with steps of at most `budget` rows, or `max_running` rows if that is more, and prompts in chunks of at
+    /// most `chunk`.
     pub fn with_budget(self, budget: usize, chunk: usize) -> Setup {
         let limits = StepLimits {
             max_step_tokens: budget.max(self.engine.max_running),
@@ -61,9 +62,9 @@ impl Setup {
 /// A request to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// When.
+    /// When it is submitted.
     pub at: Duration,
-    /// Of whom, and how urgent.
+    /// Its tenant and class; the arrival is set from `at`.
     pub meta: Meta,
     /// Tokens of its prompt, at least one.
     pub prompt_tokens: usize,

@@ -63,7 +63,7 @@ fn jobs(seed: u64) -> Vec<Job> {
     jobs
 }
 
-/// Where the long ones block: memory for everybody, or for one of them and a little.
+/// The machine: with memory for all requests or, where it is tight, for one and a half of the long ones.
 fn machine(chunked: bool, is_tight: bool) -> Setup {
     let mut setup = if chunked { world::chunked() } else { world::whole() };
     if is_tight {

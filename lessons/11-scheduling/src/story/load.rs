@@ -18,7 +18,7 @@ const LOADS: [f64; 7] = [0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 2.0];
 const COUNT: usize = 800;
 /// A request is in time up to this multiple of the time that its kind needs when it is alone.
 const OBJECTIVE: u32 = 5;
-/// So much less in time is no difference.
+/// Differences in the share in time up to this size do not count.
 const SAME: f64 = 0.05;
 
 /// A request's kind: its lengths.
@@ -126,7 +126,7 @@ pub fn sweep(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     drawn(story, &names, &all, &modest)
 }
 
-/// (load, share in time).
+/// The points of a line: load, and share of requests in time.
 type Shares = Vec<(f64, f64)>;
 
 fn table(story: &mut Story, id: &str, names: &[&str], shares: &[Shares]) {

@@ -43,7 +43,7 @@ const WAYS: [Way; 8] = [
     ("fair quota", true, || Box::new(FairQuota)),
 ];
 
-/// What came of one policy on one kind of traffic.
+/// What one policy achieved on one kind of traffic.
 struct Came {
     p50: f64,
     p99: f64,

@@ -13,7 +13,7 @@ use training::TokenId;
 
 /// Requests, their prompts and answers.
 const REQUESTS: (usize, usize, usize) = (8, 24, 60);
-/// Requests whose longest texts memory holds, where it is short.
+/// Where memory is short: the number of requests that it holds at their longest.
 const FIT: usize = 4;
 
 /// What is left of a text.

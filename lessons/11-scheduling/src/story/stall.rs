@@ -31,14 +31,14 @@ impl Seen {
         self.at.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// Those of the steps that read the long prompt.
+    /// Gaps of the steps that read the long prompt.
     pub fn while_read(&self) -> Vec<Duration> {
         let gaps = self.gaps().into_iter().zip(&self.at[1..]);
         let read = gaps.filter(|(_, at)| (self.came..=self.long_at).contains(at));
         read.map(|(gap, _)| gap).collect()
     }
 
-    /// The longest of these from the arrival of the long prompt on.
+    /// The longest gap from the arrival of the long prompt on.
     pub fn longest(&self) -> Duration {
         (self.gaps().into_iter().skip(BEFORE - 1).max()).unwrap_or_default()
     }

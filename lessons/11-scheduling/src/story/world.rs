@@ -38,7 +38,7 @@ pub fn three_kinds() -> Lengths {
     }
 }
 
-/// The conversation trace of Azure 2023, all lengths over 16.
+/// The conversation trace of Azure 2023, all lengths divided by 16.
 pub fn conversation() -> Lengths {
     Lengths::Independent {
         prompt: Distribution::LogNormal {
@@ -54,7 +54,7 @@ pub fn conversation() -> Lengths {
     }
 }
 
-/// The code trace: long prompts over 16, short answers as they are.
+/// The code trace: the long prompts divided by 16, the short answers as they are.
 pub fn code() -> Lengths {
     Lengths::Independent {
         prompt: Distribution::LogNormal {
@@ -100,7 +100,7 @@ pub fn is_short(job: &Job) -> bool {
     job.prompt_tokens <= SHORT.0 && job.new_tokens <= SHORT.1
 }
 
-/// Serves them.
+/// Serves the jobs.
 pub fn run(setup: &Setup, policy: Box<dyn Policy>, jobs: &[Job]) -> anyhow::Result<Simulation> {
     simulate(setup, policy, jobs).context("a job that the virtual machine can not hold")
 }
