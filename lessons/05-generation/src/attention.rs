@@ -23,7 +23,8 @@ pub struct KvView<'a> {
     pub context_len: usize,
 }
 
-/// Multiply-adds that are worth a task: with fewer, one thread is done before a second one has started.
+/// Number of multiply-adds for which a further task pays: with fewer, one thread is done before a second one has
+/// started.
 const MULTIPLY_ADDS_A_TASK: usize = 16_384;
 
 /// Attention of each row over the keys and values of `view(row, kv_head)`: one call of [`attend_row`] for each row and
@@ -50,6 +51,8 @@ pub fn attend_rows<'v>(
     assert_eq!(attended.len(), rows * config.q_size());
     let context_lens = || (0..rows).map(|row| view(row, 0).context_len);
     let (pairs, longest) = (context_lens().sum::<usize>(), context_lens().max().unwrap_or(0));
+    // For each pair of a row and a position that it sees: `q_size` multiply-adds for the scores, as many for the
+    // values.
     let multiply_adds = 2 * pairs * config.q_size();
     ledger::count(|l| l.multiply_adds += multiply_adds as u64);
     if longest == 0 {

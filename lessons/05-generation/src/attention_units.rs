@@ -5,11 +5,11 @@ use lab::ledger;
 use layout::pool::Pool;
 use training::LlamaConfig;
 
-/// Maximum number of rows in a [`Unit`]. While the keys and values of one head are in the cache, each of these rows
-/// reads them.
+/// Maximum number of rows in a [`Unit`]. All of them read the keys and values of one head while these are in the cache.
 pub const ATTENTION_ROWS: usize = 8;
 
-/// Multiply-adds that are worth a task: with fewer, one thread is done before a second one has started.
+/// Number of multiply-adds for which a further task pays: with fewer, one thread is done before a second one has
+/// started.
 const MULTIPLY_ADDS_A_TASK: usize = 16_384;
 
 /// The queries of one row that use one key head.
@@ -41,8 +41,8 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Deals attention out to the threads of a pool: calls `attend(unit, scores)` for every few rows and each key head, in
-/// any order and on any thread. Only `attend` knows where keys and values are.
+/// Deals attention out to the threads of a pool: calls `attend(unit, scores)` for each key head and each group of up to
+/// [`ATTENTION_ROWS`] rows, in any order and on any thread. Only `attend` knows where keys and values are.
 ///
 /// Shapes: `scores` `[rows of the unit, group_size, longest context_len]` or more; the others as in
 /// [`crate::attention::attend_rows`]. A row with a `context_len` of zero is padding: its output is set to zero, and it

@@ -10,7 +10,7 @@ use lab::ledger;
 use loading::config::RopeScaling;
 use training::TokenId;
 
-/// The tasks. A kernel allocates nothing; the loop counts the rows that it computes.
+/// The tasks. A kernel allocates nothing. For the loop, the rows that it computes are counted.
 pub fn tasks() -> Vec<Task> {
     vec![norm(), rotary(), attention(), greedy_loop(), characters(), angles()]
 }

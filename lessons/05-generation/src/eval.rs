@@ -32,7 +32,7 @@ pub struct EvalReport {
     pub bits_per_byte: BTreeMap<&'static str, f64>,
     /// Number of tokens scored, by kind of text.
     pub tokens_scored: BTreeMap<&'static str, usize>,
-    /// Share of held-out questions answered letter by letter.
+    /// Share of held-out questions whose answer is right in every letter.
     pub task_accuracy: f64,
     /// `task_accuracy` by kind of question.
     pub by_task: BTreeMap<&'static str, f64>,

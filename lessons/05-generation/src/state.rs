@@ -4,8 +4,8 @@ use crate::kernels::inverse_frequencies;
 use loading::config::ModelConfig;
 use training::LlamaConfig;
 
-/// Scratch memory of one forward pass at a time. A pass overwrites every number in it; after the pass only the logits
-/// have a meaning, until the next pass.
+/// Scratch memory of one forward pass at a time. A pass overwrites all that it uses, except the rotary angles; after
+/// the pass the logits are valid until the next one.
 ///
 /// It grows to the longest sequence seen and never shrinks. A pass over a sequence that fits allocates nothing. Cost: 4
 /// · rows · (3 hidden_size + (2 num_heads + 2 num_kv_heads) head_dim + 3 intermediate_size) bytes, and the scores.
@@ -162,7 +162,7 @@ impl RopeTable {
         }
     }
 
-    /// Adds the missing positions up to `num_positions`. Allocates only then.
+    /// Adds the missing positions up to `num_positions`. Allocates nothing if none is missing.
     pub fn reserve(&mut self, num_positions: usize) {
         for position in self.cos.len() / self.frequencies.len()..num_positions {
             for frequency in &self.frequencies {

@@ -106,7 +106,7 @@ impl Batch {
         // Tables come in the order of the sequences, so the next one belongs to the first sequence without a table.
         let sequence = self.table_ends.len();
         write(&mut self.tables);
-        // Ends are kept and not lengths, so that a table is found without a sum.
+        // The end is kept, not the length: otherwise finding a table would need the sum of all lengths before it.
         self.table_ends.push(self.tables.len());
         let num_rows = self.sequences[sequence].num_rows;
         // Attention asks by row, so each row knows its sequence.

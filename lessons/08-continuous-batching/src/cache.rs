@@ -1,4 +1,4 @@
-//! Memory as the forward pass sees it: floats, and where a batch says that they lie.
+//! Memory as the forward pass sees it: floats, at the places that a batch names.
 
 use crate::batch::Batch;
 use generation::attention::attend_rows;
@@ -7,8 +7,9 @@ use layout::pool::Pool;
 use training::LlamaConfig;
 
 // ANCHOR: cache
-/// Keys and values of many sequences, as the forward pass sees them: it hands over new ones, and asks for attention over all positions that a row
-/// may see. The batch says where a sequence lies ([`Batch::table`]); [`crate::memory::Memory`] decided it before the pass.
+/// Keys and values of many sequences, as the forward pass sees them: the pass hands over new ones, and asks for
+/// attention over all positions that a row may see. The batch says where a sequence lies ([`Batch::table`]);
+/// [`crate::memory::Memory`] chose the place before the pass.
 ///
 /// One pass: [`KvCache::copy`] for each copy of the batch; then for each layer, in order, [`KvCache::append`] and [`KvCache::attend`]. Shapes:
 /// `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
@@ -47,7 +48,7 @@ impl KvCache for ContiguousCache {
     fn append(&mut self, layer: usize, batch: &Batch, qkv: &[f32]) {
         assert_eq!(batch.sequences.len(), 1, "this cache holds one sequence");
         if layer == 0 {
-            // The pass before is complete now, and positions from the first new one on are written again.
+            // Once a pass, in the first layer: what the pass before wrote is kept up to the first new position.
             let first = batch.positions[0];
             self.resume_at(first).expect("positions of a sequence have no gap");
         }

@@ -1,5 +1,5 @@
-//! Small engines with a fault each in what they do at a cancel. The exercise "Catch the careless cancel" asks for a test that tells them from the
-//! right one.
+//! Small engines, each with one fault in how it handles a cancel. The exercise "Catch the careless cancel" asks for a
+//! test that tells them from the right one.
 //!
 //! They have no model and no text: a request is a number of tokens, there are two slots, and each request in a slot gets a token in every step.
 //! What remains is what goes wrong in real engines: which requests wait, which slot holds which request, which slots are free.
@@ -40,7 +40,7 @@ pub fn correct() -> Box<dyn Subject> {
 }
 
 // ANCHOR: careless
-/// The careless engines, each with what it does.
+/// The careless engines, each with a description of its fault.
 #[expect(clippy::type_complexity, reason = "a name for a pair would say no more")]
 pub const CARELESS: [(&str, fn() -> Box<dyn Subject>); 9] = [
     ("leaves a cancelled request in the queue", || make(Fault::StaysInQueue)),
@@ -103,7 +103,7 @@ struct Placed {
     id: SeqId,
     /// Number of tokens that it still gets.
     left: usize,
-    /// Whether it has got one.
+    /// Whether it has got a token yet.
     started: bool,
 }
 
@@ -113,7 +113,7 @@ struct Small {
     waiting: VecDeque<(SeqId, usize)>,
     slots: [Option<Placed>; NUM_SLOTS],
     free: Vec<usize>,
-    /// The slot of each request that ended, and whether it was cancelled.
+    /// For each request that ended in a slot: that slot, and whether the request was cancelled.
     ended: BTreeMap<u64, (usize, bool)>,
     num_submitted: u64,
 }
@@ -135,7 +135,7 @@ impl Small {
         if !keeps {
             self.free.push(slot);
         }
-        // Kept for the faults that free it later.
+        // Kept for the faulty engines that free the slot later.
         self.ended.insert(placed.id.0, (slot, true));
     }
 

@@ -13,7 +13,7 @@ use std::io::{BufRead, IsTerminal};
 use std::time::{Duration, Instant};
 use training::TokenId;
 
-/// Tokens that each text goes on for when nothing is said.
+/// New tokens of each text without `--tokens`.
 const DEFAULT_TOKENS: usize = 64;
 
 /// Columns of a text that an error shows.

@@ -1,4 +1,5 @@
-//! One small task for each function that a reader writes. Its cost is counted, yours beside the reference's.
+//! One small task for each function that a reader writes. `cargo course check` counts what it costs, for the reader's
+//! function and for the reference.
 
 use crate::batch::Batch;
 use crate::careless::correct;
@@ -126,7 +127,8 @@ fn cancellation() -> Task {
 mod tests {
     use super::*;
 
-    /// What the ledger says of the reference: one prompt of 16 and seven rows; eight steps, 8 prompts of 4 and 32 tokens less their last ones.
+    /// What the ledger counts for the reference. Task 08.1: one prompt of 16 rows, and seven rows that decode. Task
+    /// 08.4: eight steps; 8 prompts of 4 rows, and a row for each of 32 tokens except the last one of each request.
     #[test]
     fn the_tasks_count_what_the_lesson_says() {
         let counted = |mut task: Task| {

@@ -1,4 +1,4 @@
-//! The engine: requests in, tokens out. Before every pass it is decided anew which requests are computed.
+//! The engine: requests in, tokens out. Before every pass the engine decides anew which requests are computed.
 //!
 //! ```text
 //! step:
@@ -28,7 +28,8 @@ use generation::GenerateError;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use training::TokenId;
 
-/// Chooses the next token of a request from its row of logits `[vocab_size]`. It sees prompt, output and what was attached, and may write on the row.
+/// Chooses the next token of a request from its row of logits `[vocab_size]`. It sees prompt, output and what was
+/// attached, and may overwrite the row.
 pub type Choice<X = ()> = Box<dyn FnMut(&Request<X>, &mut [f32]) -> Result<TokenId, GenerateError> + Send>;
 
 // ANCHOR: engine
@@ -63,19 +64,20 @@ impl<R: Runner, M: Memory> Engine<R, M> {
     /// An engine that serves first come, first served, and chooses greedily.
     ///
     /// # Panics
-    /// If no request may run.
+    /// If `limits` allow no request to run, or the vocabulary is empty.
     pub fn new(runner: R, memory: M, limits: EngineLimits) -> Engine<R, M> {
         Engine::with(runner, memory, FirstCome, limits)
     }
 }
 
 impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
-    /// An engine of these parts, which chooses greedily. Where memory holds less than the model's context for one request, that is the limit.
+    /// An engine of these parts, which chooses greedily. If memory has less room for one request than
+    /// `limits.max_seq_len`, that room is the limit.
     ///
     /// # Panics
-    /// If no request may run.
+    /// If `limits` allow no request to run, or the vocabulary is empty.
     pub fn with(runner: R, memory: M, scheduler: S, limits: EngineLimits) -> Engine<R, M, S, X> {
-        // With no place in the batch every request would wait for ever.
+        // Without a place in the batch every request would wait for ever; rows of logits can not have length 0.
         assert!(limits.max_running >= 1 && limits.vocab_size >= 1, "{limits:?}");
         Engine {
             // Room for a full batch, so that no step of decoding requests allocates.
@@ -102,10 +104,10 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         Engine { choose, ..self }
     }
 
-    /// Accepts a request with nothing of its own attached; see [`Engine::submit_with`].
+    /// Accepts a request with the default value of `X` attached; see [`Engine::submit_with`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Engine::submit_with`].
     pub fn submit(&mut self, prompt: &[TokenId], max_new_tokens: usize) -> Result<SeqId, Refusal>
     where
         X: Default,
@@ -146,8 +148,9 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         was_alive
     }
 
-    /// A handle to cancel from elsewhere, also from another thread: send it the number of a request. The engine looks at it before it schedules, and
-    /// once more between computing and publishing. So a request that is cancelled while the model works on it gets no token from that pass.
+    /// A handle that cancels requests from any thread: send the number of a request through it. The engine reads the
+    /// numbers before it schedules, and once more between computing and publishing. So a request that is cancelled
+    /// while the model works on it gets no token from that pass.
     pub fn canceller(&self) -> Sender<SeqId> {
         self.cancels.0.clone()
     }
@@ -173,7 +176,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     pub fn run(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
         while !self.is_idle() {
             self.step(on_event)?;
-            // A step that computes nothing changes nothing, so the next one would not either.
+            // If a step computes no row while requests wait, the next one computes none either.
             let waiting = self.queues.waiting.len();
             assert!(
                 !self.batch.is_empty() || self.is_idle(),
@@ -225,7 +228,8 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         }
     }
 
-    /// Moves finished requests out of the batch and frees their memory. This is the only way out of the batch, so no end forgets the memory.
+    /// Moves finished requests out of the waiting and the running queue and frees their memory. Every request that
+    /// holds memory leaves here, so its memory is freed for whatever reason it ends.
     pub fn leave(&mut self) {
         let memory = &mut self.memory;
         self.queues.leave(|request| {
@@ -233,14 +237,15 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         });
     }
 
-    /// Last part of a step: reports the ends since the last one. The end of a request whose receiver is gone is reported to no purpose, and ignored.
+    /// Last part of a step: reports every request that has ended since the last report, also one whose receiver is
+    /// gone.
     pub fn announce(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) {
         for request in self.queues.ended.drain(..) {
             let Status::Finished(reason) = request.status else {
                 panic!("request {} is in the queue of ended ones and has not ended", request.id);
             };
             let (id, output) = (request.id, request.output.as_slice());
-            // A request that has ended can not be ended by its receiver once more.
+            // The receiver's answer is ignored: `ReceiverGone` would end a request that has ended already.
             let _ = on_event(Event::Finished { id, reason, output });
         }
     }
@@ -258,7 +263,7 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         for request in &self.queues.running {
             assert!(self.memory.holds(request.id), "{} runs without memory", request.id);
         }
-        // Only requests that live hold memory; an ended one never does.
+        // An ended request holds no memory, and no holder is missing from the queues.
         let holders = (self.queues.running.iter().chain(&self.queues.waiting)).filter(|r| self.memory.holds(r.id));
         assert_eq!(
             self.memory.num_holders(),

@@ -9,7 +9,7 @@ pub enum Refusal {
     /// The prompt has no token, so there is nothing to continue.
     #[error("the prompt is empty: expected at least one token; give it some text")]
     EmptyPrompt,
-    /// The prompt is longer than memory holds for one request, so it could never run.
+    /// The prompt is longer than the model's context, or than memory holds for one request, so it could never run.
     #[error(
         "the prompt has {prompt_tokens} tokens, expected at most {max_seq_len}, the room of this engine for one request; shorten the prompt"
     )]

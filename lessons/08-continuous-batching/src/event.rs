@@ -29,7 +29,7 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Delivery {
-    /// The receiver took it.
+    /// The receiver took the event.
     Taken,
     /// The receiver is gone: this request ends, the others go on.
     ReceiverGone,

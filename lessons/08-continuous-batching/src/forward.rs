@@ -33,8 +33,8 @@ use training::LlamaConfig;
 /// pass of as many rows, logits and positions has been computed.
 ///
 /// # Errors
-/// A token outside the vocabulary, or positions beyond the model's context. No row is computed then. Memory was taken before the pass, so want of it is no
-/// error here.
+/// A token outside the vocabulary, or positions beyond the model's context. The copies are made then, but no row is
+/// computed. Memory was taken before the pass, so the pass can not run out of it.
 pub fn forward<'s, L: Linear>(
     config: &ModelConfig,
     weights: &Weights<L>,
@@ -54,9 +54,9 @@ pub fn forward<'s, L: Linear>(
     check_batch(&config.llama, batch)?;
     let rows = batch.num_rows();
     state.reserve(config, rows);
-    // The tables of the rotation reach to the last position of the batch; other rows use a part of them.
+    // The rotation table must reach the largest position of the batch, not only the number of rows.
     state.reserve_positions(batch.positions.iter().max().map_or(0, |last| last + 1));
-    // The scratch may be longer, from a larger pass: only the first rows are this batch.
+    // After a larger pass the scratch is longer than this batch, which uses its first rows only.
     let numbers = rows * config.llama.hidden_size;
     embed_rows(weights, &batch.tokens, &mut state.hidden[..numbers]);
     for (index, layer) in weights.layers.iter().enumerate() {
@@ -72,7 +72,7 @@ pub fn forward<'s, L: Linear>(
 /// Refuses tokens and positions that the model does not know.
 fn check_batch(config: &LlamaConfig, batch: &Batch) -> Result<(), CacheError> {
     for sequence in &batch.sequences {
-        // Positions of a sequence ascend by one, so its first row and its number of rows say all.
+        // Positions of a sequence ascend by one, so the first one and the number of rows give the last one.
         let len = batch.positions[sequence.first_row];
         if len + sequence.num_rows > config.max_seq_len {
             return Err(CacheError::PastContext {

@@ -1,8 +1,9 @@
 //! Lesson 08, continuous batching: when may requests join and leave?
 //!
 //! A static batch is like a bus: it leaves when it is full or has waited long enough, and its passengers stay to the end. Its places stay taken
-//! until the longest answer is complete. But the rows of a step do not depend on each other: they share the weights that are read, and no number.
-//! So the batch may be put together anew at every step. Finished requests leave, waiting ones join, and the places stay full.
+//! until the longest answer is complete. But the rows of different requests do not depend on each other: they share the
+//! weights and nothing else. So the batch may be put together anew at every step. Finished requests leave, waiting ones
+//! join, and the places stay full.
 //!
 //! **New here**, in reading order: requests and their queues, the ragged batch, memory in slots, the forward pass that all later lessons keep, the
 //! engine.
@@ -17,7 +18,7 @@
 //! | [`mod@forward`], [`runner`] | the ragged forward pass, and the seam between deciding and computing |
 //! | [`event`], [`engine`] | what is reported; schedule, forward, choose, publish |
 //! | [`exercises`] | the five functions that a reader writes; the modules above call them |
-//! | [`careless`], [`costs`] | small engines with a fault each, for an exercise; one small task for each exercise, to be counted |
+//! | [`careless`], [`costs`] | faulty engines for an exercise; for each exercise one task whose cost is counted |
 //! | [`error`] | requests that are refused, passes that fail |
 //!
 //! With the feature `oracle` there is a module `oracle` too: a model without weights that shows a slip of a cache as a wrong token, for tests of

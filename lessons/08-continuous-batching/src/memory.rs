@@ -21,8 +21,9 @@ pub trait Memory<X = ()> {
     /// Largest number of tokens that one sequence may have. A request that can not fit is refused when it is submitted.
     fn max_seq_len(&self) -> usize;
 
-    /// Gives a request memory, or changes nothing. Where memory already holds the keys and values of the request's first tokens, it sets
-    /// `num_computed` to their number, at most to one less than the request has, so that at least one row is computed.
+    /// Gives a request memory, or changes nothing. If memory already holds the keys and values of the request's first
+    /// tokens, it sets `num_computed` to their number, but at most to the number of the request's tokens less one, so
+    /// that at least one row is computed.
     ///
     /// # Panics
     /// If the request holds memory already.
@@ -31,7 +32,7 @@ pub trait Memory<X = ()> {
     /// Makes room for the first `num_tokens` tokens of an admitted sequence. Returns false, and changes nothing, if there is none.
     fn grow(&mut self, id: SeqId, num_tokens: usize) -> bool;
 
-    /// Is called after a pass: keys and values of the request's first `num_computed` tokens are written now.
+    /// Called after a pass: keys and values of the request's first `num_computed` tokens are written now.
     fn note_computed(&mut self, _request: &Request<X>) {}
 
     /// Takes back all memory of a sequence. Returns whether it held any: a second call, or an unknown number, changes nothing.
@@ -60,7 +61,7 @@ pub trait Memory<X = ()> {
 
     /// Writes into a scheduled batch where its sequences lie and what has to be copied first.
     fn complete(&mut self, batch: &mut Batch) {
-        // By index, as adding a table needs the batch as a whole.
+        // By index, because `add_table` borrows the whole batch.
         for index in 0..batch.sequences.len() {
             let id = batch.sequences[index].id;
             batch.add_table(|table| self.write_table(id, table));

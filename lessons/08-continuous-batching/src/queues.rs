@@ -39,7 +39,7 @@ impl<X> Queues<X> {
     /// Ends a request, whatever its state. It stays in its queue until [`Queues::leave`], so that no request moves while a pass computes. Returns
     /// whether the request was alive: a second cancel, or an unknown number, changes nothing.
     ///
-    /// Cost: a look at each request.
+    /// Cost: a look at each waiting and each running request.
     pub fn cancel(&mut self, id: SeqId) -> bool {
         // Ended requests are not looked at: a cancel that comes late changes nothing.
         let mut alive = self.waiting.iter_mut().chain(&mut self.running);
@@ -56,7 +56,7 @@ impl<X> Queues<X> {
     /// Moves all finished requests to the ended ones, in order. `free` gets each of them, to free the memory that it holds.
     pub fn leave(&mut self, mut free: impl FnMut(&Request<X>)) {
         let mut end = |request: Request<X>| {
-            // Every request passes here on its way out, so none keeps its memory.
+            // Every request that waited or ran passes here on its way out, so none keeps its memory.
             free(&request);
             self.ended.push(request);
         };

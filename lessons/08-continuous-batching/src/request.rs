@@ -127,7 +127,8 @@ impl<X> Request<X> {
         self.status = Status::Finished(reason);
     }
 
-    /// Why no further token is needed; `None` while one is. The limit on new tokens is checked before the context, as in a single run.
+    /// The reason why the request needs no further token; `None` while it needs one. The limit on new tokens is checked
+    /// before the context, as in a single run.
     pub fn exhausted(&self, max_seq_len: usize) -> Option<FinishReason> {
         // Where both limits are reached at once, the reason is `Length`.
         if self.output.len() >= self.max_new_tokens {
@@ -149,8 +150,8 @@ impl<X> Request<X> {
     }
 
     // ANCHOR: accept
-    /// Takes the token that follows all others, and ends the request where this token or the limits say so. Returns the token if it
-    /// belongs to the output; an end-of-text token does not.
+    /// Takes the next token, and ends the request if the token ends the text or a limit is reached. Returns the token
+    /// if it belongs to the output; an end-of-text token does not.
     pub fn accept(&mut self, token: TokenId, limits: &EngineLimits) -> Option<TokenId> {
         // Before the push: an end-of-text token is no part of the output.
         if limits.end_of_text.contains(&token) {

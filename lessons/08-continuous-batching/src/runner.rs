@@ -75,7 +75,7 @@ impl<'m, C: KvCache, L: Linear> ModelRunner<'m, C, L> {
 
 impl<C: KvCache, L: Linear> Runner for ModelRunner<'_, C, L> {
     fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
-        // Copies of the references, as state and cache are borrowed for the pass.
+        // The references are copied out of `self`, because state and cache are borrowed mutably for the pass.
         let (config, weights, pool) = (self.config, self.weights, self.pool);
         Ok(forward(config, weights, &mut self.state, &mut self.cache, pool, batch)?)
     }
@@ -101,7 +101,7 @@ impl NoModel {
 impl Runner for NoModel {
     fn forward(&mut self, batch: &Batch) -> Result<&mut [f32], EngineError> {
         let numbers = batch.sampling().count() * self.vocab_size;
-        // Cleared first: a choice may have written on its row.
+        // Cleared first, so that `resize` writes every zero anew: a choice may have overwritten its row.
         self.logits.clear();
         self.logits.resize(numbers, 0.0);
         Ok(&mut self.logits)

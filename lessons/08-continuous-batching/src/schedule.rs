@@ -1,4 +1,4 @@
-//! Who is computed in a step: the part of the engine that can be exchanged.
+//! Which requests are computed in a step. Later lessons exchange the scheduler, as they do the runner and the memory.
 
 use crate::batch::Batch;
 use crate::exercises::admission::admit;
@@ -15,8 +15,8 @@ pub trait Schedule<M, X = ()> {
     fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch);
 }
 
-/// First come, first served. A request that was admitted runs in every step until its end, so memory has to admit a request only if it can hold
-/// all of its tokens to come.
+/// First come, first served. An admitted request runs in every step until its end. So memory must refuse a request
+/// unless it can hold all tokens that the request may reach.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstCome;
 
@@ -25,7 +25,7 @@ impl<M: Memory<X>, X> Schedule<M, X> for FirstCome {
         // New requests join first, so that their prompts are computed in this step.
         admit(queues, memory, limits.max_running);
         for request in &queues.running {
-            // Also the newest token of a decoding request needs a position.
+            // The newest token of a decoding request needs a position too.
             let has_room = memory.grow(request.id, request.num_tokens());
             assert!(has_room, "request {} was admitted without room to its end", request.id);
         }

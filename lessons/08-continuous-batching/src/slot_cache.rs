@@ -14,14 +14,14 @@ use std::ops::Range;
 use training::LlamaConfig;
 
 // ANCHOR: slots
-/// The floats of a fixed number of equal slots. A request that holds one holds all of it, also the part that its text never reaches: that is the
-/// price of knowing at admission that it will run to its end.
+/// The floats of a fixed number of equal slots. A request holds its whole slot, also the part that its text never
+/// reaches: that is the price of knowing at admission that the request can run to its end.
 pub struct SlotCache {
     /// `[num_layers, num_slots, num_kv_heads, capacity, head_dim]`: keys, turned by their positions.
     k: Aligned<f32>,
     /// Values, in the same order.
     v: Aligned<f32>,
-    /// Steps through one slot of one layer.
+    /// Distances from head to head and from position to position in one slot of one layer.
     strides: Strides,
     num_slots: usize,
     capacity: usize,
@@ -82,7 +82,7 @@ impl SlotCache {
         }
     }
 
-    /// Where a slot's part of a layer stands, in keys and in values.
+    /// The range of a slot's part of a layer, in `k` and in `v`.
     fn numbers(&self, layer: usize, slot: u32) -> Range<usize> {
         // Layers are outermost: one layer's slots lie together, as one layer is computed at a time.
         let len = self.num_kv_heads * self.strides.head;

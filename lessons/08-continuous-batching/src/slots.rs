@@ -2,6 +2,7 @@
 //!
 //! A slot is either free or held. The free ones form a list that runs through the slots themselves: each holds the number of the next one. So
 //! taking a slot and putting it back are two writes each, whatever the number of slots, and nothing is allocated or moved.
+//! To find the slot of a request, [`Slots::find`] looks at each slot.
 //!
 //! ```text
 //! first_free = 2        slot 0: held by 7     slot 1: free, next none     slot 2: free, next 1     slot 3: held by 4
@@ -23,7 +24,7 @@ pub struct SlotId(pub usize);
 pub enum Slot {
     /// No request holds the slot. The floats in it are left over from an earlier owner.
     Free {
-        /// The free slot behind this one on the free list.
+        /// The slot after this one on the free list; `None` in the last one.
         next: Option<SlotId>,
     },
     /// A request holds the slot.
@@ -51,7 +52,7 @@ impl Slots {
     pub fn new(num_slots: usize, capacity: usize) -> Slots {
         let next = |slot: usize| (slot + 1 < num_slots).then_some(SlotId(slot + 1));
         Slots {
-            // All free: each names the one after it.
+            // All slots are free, and each names the one after it.
             slots: (0..num_slots).map(|slot| Slot::Free { next: next(slot) }).collect(),
             first_free: (num_slots > 0).then_some(SlotId(0)),
             capacity,
@@ -87,7 +88,7 @@ impl Slots {
         self.slots.iter().position(is_it).map(SlotId)
     }
 
-    /// Number of positions of a slot that have memory taken for them; zero in a free slot.
+    /// Number of positions in use in a slot; zero in a free slot.
     pub fn len(&self, slot: SlotId) -> usize {
         match self.slots[slot.0] {
             Slot::Held { len, .. } => len,
@@ -107,7 +108,7 @@ impl Slots {
 impl<X> Memory<X> for Slots {
     /// The capacity of a slot; zero where there is no slot, so that no request waits for one.
     fn max_seq_len(&self) -> usize {
-        // Otherwise a request would wait for a slot that never comes.
+        // With the capacity instead of 0, a request would be accepted and wait for a slot that never comes.
         match self.slots.is_empty() {
             true => 0,
             false => self.capacity,
@@ -158,7 +159,7 @@ impl<X> Memory<X> for Slots {
     fn check_invariants(&self) {
         let mut owners: Vec<SeqId> = Vec::new();
         for slot in &self.slots {
-            // Two slots of one owner: one of them would never be freed.
+            // `free` finds only the first slot of an owner, so a second one would never be freed.
             if let Slot::Held { owner, len } = *slot {
                 assert!(!owners.contains(&owner), "{owner} holds two slots: {:?}", self.slots);
                 assert!(len <= self.capacity, "{slot:?}");

@@ -28,9 +28,9 @@ pub fn rms_norm(x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
 /// Returns the angle by which each pair of a head turns from one position to the next: `theta^(-2i / head_dim)` for
 /// pair `i`, then scaled for contexts longer than the one that the model was first trained on.
 ///
-/// Shape of the result: `[head_dim / 2]`, falling. The scaling rules:
+/// Shape of the result: `[head_dim / 2]`, the largest angle first. The scaling rules:
 /// - linear: every angle is divided by `factor`, as if the positions were closer together;
-/// - llama3: it depends on how many times a pair turns within the original context. From `high_freq_factor` turns on
+/// - llama3: the rule depends on how many times a pair turns in the original context. From `high_freq_factor` turns on
 ///   the angle stays (these pairs tell neighbours apart). Up to `low_freq_factor` turns the angle is divided by
 ///   `factor` (otherwise it would leave the range that was trained). Between the two the results are mixed linearly.
 ///
@@ -123,6 +123,7 @@ pub fn attend_row(
     let scale = 1.0 / (head_dim as f32).sqrt();
     for kv_head in 0..num_kv_heads {
         let group = kv_head * group_size * head_dim..(kv_head + 1) * group_size * head_dim;
+        // Position 0 of this key head; steps of `kv_stride` lead to its other positions.
         let k = &k[kv_head * head_dim..];
         let v = &v[kv_head * head_dim..];
         lanes::dots(

@@ -165,7 +165,7 @@ impl Panel<'_> {
             for h in 0..HEADS {
                 sums[h] = self.load(lanes, self.out.add(h * self.head_dim));
             }
-            // Of an empty piece even the first number need not exist.
+            // Empty pieces are skipped: not even their first number need exist.
             for piece in self.pieces.iter().filter(|piece| piece.len > 0) {
                 let weights = piece.weights.as_ptr().add(self.head * self.weight_stride);
                 let values = piece.values.as_ptr().add(self.column);
@@ -199,7 +199,7 @@ impl Panel<'_> {
     unsafe fn load<L: Lanes, const WIDTH: usize>(&self, lanes: L, from: *const f32) -> [L::V; WIDTH] {
         let mut registers = [lanes.splat(0.0); WIDTH];
         for r in 0..WIDTH {
-            // SAFETY: the caller's.
+            // SAFETY: the caller promises that these numbers are readable.
             registers[r] = unsafe {
                 match WIDTH {
                     1 => lanes.load_first(self.last_lanes, from),

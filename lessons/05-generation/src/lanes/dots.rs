@@ -99,11 +99,11 @@ impl Kernel for Dots<'_> {
 }
 
 impl Dots<'_> {
-    /// All scores. `CHUNKS` is `head_dim / 16` where that is known when compiled, so that a query stays in registers,
-    /// else 0.
+    /// Computes all scores. `CHUNKS` is `head_dim / 16` where that is known when compiled, so that a query stays in
+    /// registers, else 0.
     ///
     /// # Safety
-    /// The shapes hold.
+    /// The slices have the shapes that [`Dots`] states.
     #[inline(always)]
     unsafe fn scores<L: Lanes, const CHUNKS: usize>(self, lanes: L) {
         let scale = lanes.splat(self.scale);

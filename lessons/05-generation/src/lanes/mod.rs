@@ -12,8 +12,9 @@
 //! What the real code adds, and why it is allowed:
 //! 1. Everything is compiled for each instruction set and chosen at run time ([`Isa`]). Rust never reorders or
 //!    contracts floating-point operations, so a compiler that finds vectors in a plain loop changes no bit.
-//! 2. [`dots`] takes as many keys at once as a register has lanes, and folds their registers together, as one
-//!    transposes a matrix: with sixteen lanes 15 additions instead of 64. The additions are the same ones.
+//! 2. [`dots`] takes as many keys at once as a register has lanes, and folds their registers together, in the pattern
+//!    of a matrix transpose: with sixteen lanes 15 additions instead of 64. Each key's sum keeps its order of
+//!    additions.
 //! 3. [`add_weighted`] keeps several heads times four registers of outputs in registers, so each value is read once for
 //!    all query heads that share it. Each output still has one accumulator that takes the positions in ascending order.
 //!
@@ -96,7 +97,7 @@ fn sum_of_squares_on(isa: Isa, x: &[f32]) -> f32 {
     )
 }
 
-/// Where the last of `count` pieces ends, which begin `stride` apart and are `len` long.
+/// The end of the last of `count` pieces that begin `stride` apart and are `len` long.
 #[inline(always)]
 fn last_end(count: usize, stride: usize, len: usize) -> usize {
     if count == 0 {

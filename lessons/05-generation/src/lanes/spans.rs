@@ -7,7 +7,7 @@ use layout::simd::Isa;
 /// Positions that stand one after the other in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The first of them.
+    /// The first position of the span.
     pub first: usize,
     /// Index in the slice of keys or values at which the numbers of the first position begin.
     pub start: usize,
@@ -66,7 +66,7 @@ pub fn add_weighted_of_spans_on(
     head_dim: usize,
     out: &mut [f32],
 ) {
-    // Sums are loaded from `out` and stored there for each group of spans, which changes no bit.
+    // For each group of spans the sums are loaded from `out` and stored there again, which changes no bit.
     for spans in spans.chunks(SPANS_AT_ONCE) {
         let mut pieces = [Piece::default(); SPANS_AT_ONCE];
         for (piece, span) in pieces.iter_mut().zip(spans) {
@@ -86,5 +86,5 @@ pub fn add_weighted_of_spans_on(
     }
 }
 
-/// Spans whose sums stay in registers.
+/// Number of spans over which the sums stay in registers.
 const SPANS_AT_ONCE: usize = 16;

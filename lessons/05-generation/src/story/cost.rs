@@ -76,7 +76,7 @@ const ROOFLINE_ROWS: [usize; 6] = [1, 8, 32, 128, 256, 512];
 /// Maximum multiply-adds of a pass in both experiments, so that a large model stays within a minute.
 const MOST_WORK: u64 = 160_000_000_000;
 
-/// Those of `lengths` that fit the model's context and the time of the story.
+/// The `lengths` that fit the model's context and whose passes need less than [`MOST_WORK`].
 fn within_reach(scene: &Scene, lengths: &[usize]) -> Vec<usize> {
     let llama = &scene.model.config.llama;
     let fits = |len: &usize| *len <= llama.max_seq_len && Work::of_shape(llama, *len).multiply_adds() < MOST_WORK;
@@ -173,8 +173,8 @@ pub fn length(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     };
     let faster_than_work = Disturbance::of_ratio("the longest prefix against the shortest", times, 1.0..=2.0 * grows);
     story.claim_if_quiet(claim, [faster_than_work]);
-    // The counted line has the scale of the last point: where it lies below the measurement, short prefixes are slower
-    // than their work.
+    // The counted line is scaled to meet the last point. Where it lies below the measurement, a short prefix takes
+    // longer than its work predicts.
     let ms_per_work = longest_ms / count(longest).multiply_adds() as f64;
     let counted = lengths
         .iter()

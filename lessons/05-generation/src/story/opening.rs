@@ -10,7 +10,7 @@ use lab::term::{self, Tone};
 use std::time::Instant;
 use training::TokenId;
 
-/// Number of passes over the prompt that fill a bar.
+/// Time of a token that fills its bar, as a number of passes over the prompt.
 const FULL_BAR: f64 = 5.0;
 
 /// Streams the answer in lines, each with a bar: the mean time of its tokens.
@@ -66,7 +66,7 @@ fn record(story: &mut Story, scene: &mut Scene, generation: &Generation, token_m
     scene.new_tokens = generation.tokens.len() + usize::from(generation.finish_reason == FinishReason::Stop);
 }
 
-/// Asks for the number of rows that the loop computed: the one number of this lesson.
+/// Asks for the number of rows that the loop computed: the number on which this lesson turns.
 pub fn rows(story: &mut Story, scene: &Scene) {
     let (prompt, new) = (scene.prompt.len() as u64, scene.new_tokens as u64);
     story.step("Count the rows", "A row is one token on its way through all layers.");

@@ -23,6 +23,7 @@ pub fn test_cancellation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), Stri
         let ids: Vec<SeqId> = LENGTHS.iter().map(|length| engine.submit(*length)).collect();
         let case = format!("{:?} cancelled in step {at}, during it: {is_during}", ids[victim]);
         let (mut tokens, mut first_steps) = ([0; LENGTHS.len()], [None; LENGTHS.len()]);
+        // More steps than all 13 tokens need, even through one slot.
         for step in 0..16 {
             let cancels = step == at || step == at + 1;
             if cancels && !(is_during && step == at) {

@@ -3,11 +3,13 @@
 use crate::batch::{Batch, BatchSequence};
 use crate::request::Request;
 
-/// Writes into `batch` what the running requests need computed: of each request, in order, all tokens whose keys and values are not in memory
-/// yet. For a request that just joined that is its prompt, for one that decodes its newest token.
+/// Writes into `batch` the rows that the running requests need: for each request, in order, one row for each token
+/// whose keys and values are not in memory yet. For a request that has just joined, these are the tokens of its prompt;
+/// for a request that decodes, its newest token.
 ///
-/// The rows of the step before are removed first. Each request wants the token after its last row. Every one of `running` has at least one token
-/// to compute. Cost: one token and one position a row; no allocation once the batch has been as large.
+/// The rows of the step before are removed first. Each request wants the token after its last row. Each request in
+/// `running` has at least one token to compute. Cost: one token and one position a row; no allocation once the batch
+/// has been as large.
 pub fn build_batch<X>(running: &[Request<X>], batch: &mut Batch) {
     // ANCHOR: ex_08_1
     batch.clear();
@@ -20,6 +22,7 @@ pub fn build_batch<X>(running: &[Request<X>], batch: &mut Batch) {
             id: request.id,
             first_row,
             num_rows: batch.tokens.len() - first_row,
+            // The last row is the request's newest token, so its logits give the next one.
             wants_logits: true,
         });
     }

@@ -12,7 +12,7 @@ use crate::schedule::Schedule;
 ///
 /// 1. *Schedule*: [`Engine::schedule`] fills the batch. Its sequences stand in the order of the running queue.
 /// 2. *Forward*: the runner gives one row of logits for each sequence of [`crate::batch::Batch::sampling`].
-/// 3. *Choose*: one token from each row, kept in `engine.next`. A choice may fail; it is kept as well.
+/// 3. *Choose*: one token from each row, kept in `engine.next`. If a choice fails, its error is kept there.
 /// 4. *Publish*: the rows of the pass count as computed. Requests that were cancelled while the model computed get no token. A failed choice ends
 ///    its own request with [`FinishReason::ChoiceFailed`]. Every other request accepts its token, and a token that belongs to the output is an
 ///    [`Event::Token`], in the order of the batch. A receiver that is gone ends its own request. Then finished requests leave, and all ends are
@@ -21,7 +21,7 @@ use crate::schedule::Schedule;
 /// An empty batch is computed and published like any other: there may be ends to report.
 ///
 /// # Errors
-/// What the runner returns. Nothing is published then.
+/// The error of the runner. Nothing is published then.
 pub fn step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
     engine: &mut Engine<R, M, S, X>,
     on_event: &mut dyn FnMut(Event<'_>) -> Delivery,
@@ -31,7 +31,8 @@ pub fn step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
 
     let logits = engine.runner.forward(&engine.batch)?;
 
-    // All tokens are chosen before the first one is told, so that a cancel that arrives meanwhile still counts.
+    // All tokens are chosen before the first one is published, so that a cancel that arrives meanwhile still takes
+    // effect.
     engine.next.clear();
     // Sequences stand in the order of the running queue, so one walk over the queue finds the request of each.
     let mut running = engine.queues.running.iter();
@@ -46,13 +47,17 @@ pub fn step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
             .push((engine.choose)(request.expect("a scheduled request runs"), row));
     }
 
+    // Before publishing: a request that was cancelled while the model computed must not get its token.
     engine.take_cancellations();
     // The rows of a cancelled request count as well: they are in memory until it leaves.
     engine.note_computed();
+    // One choice for each sequence that samples, in the same order. No request has left the queue since scheduling, so
+    // a second walk finds each of them.
     let mut running = engine.queues.running.iter_mut();
     for (sequence, choice) in engine.batch.sampling().zip(engine.next.drain(..)) {
         let request = running.find(|request| request.id == sequence.id);
         let request = request.expect("requests leave only between passes");
+        // Cancelled while the model computed: its token is dropped.
         if request.is_finished() {
             continue;
         }
@@ -67,7 +72,7 @@ pub fn step<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
             request.finish(FinishReason::Cancelled);
         }
     }
-    // An end is told after the memory is free, so that a client that sees it can rely on it.
+    // Memory is freed before the ends are reported: a client that sees an end can rely on the memory being free.
     engine.leave();
     engine.announce(on_event);
     Ok(())

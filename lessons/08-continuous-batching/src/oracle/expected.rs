@@ -1,11 +1,11 @@
-//! What the oracle says when no cache makes a mistake, computed without one.
+//! What the oracle answers over a cache without a fault, computed without any cache.
 
 use super::{NUM_KV_HEADS, NUM_LAYERS, mix, token_of, value};
 use crate::limits::EngineLimits;
 use crate::request::{FinishReason, Request, SeqId, Status};
 use training::TokenId;
 
-/// A text as the oracle knows it. Nothing is shared, recycled or looked up: a list a layer.
+/// A text as the oracle knows it, in one list for each layer: nothing is shared, recycled or looked up.
 pub struct Expected {
     max_seq_len: usize,
     /// What each layer was given for each position.
@@ -38,7 +38,7 @@ impl Expected {
     }
 }
 
-/// The whole answer to a request without any other beside it, and why it ends.
+/// The whole answer to a request that runs alone, and why it ends.
 ///
 /// # Panics
 /// If the prompt is empty.

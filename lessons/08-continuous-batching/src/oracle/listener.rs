@@ -8,9 +8,9 @@ use training::TokenId;
 /// Takes all events: tokens and end of each request.
 #[derive(Debug, Default)]
 pub struct Listener {
-    /// What each request was told.
+    /// Tokens that each request was given.
     pub tokens: BTreeMap<SeqId, Vec<TokenId>>,
-    /// Why it ended, once it has.
+    /// Why each request ended, once it has.
     pub ends: BTreeMap<SeqId, FinishReason>,
 }
 
@@ -18,7 +18,8 @@ impl Listener {
     /// Takes an event.
     ///
     /// # Panics
-    /// If a token comes after the end, an end twice, or an end with another output than what was told.
+    /// If a token comes after the end, if an end comes twice, or if its output differs from the tokens that came
+    /// before.
     pub fn take(&mut self, event: Event<'_>) -> Delivery {
         match event {
             Event::Token { id, token } => {

@@ -13,9 +13,11 @@
 //! next token = h of the last row, modulo the vocabulary
 //! ```
 //!
-//! How one attends to exactly one position: the query `(2jS, -S)` scores key `(p, p²)` with `S (2jp - p²) = S j² - S (j - p)²`. That is largest at
-//! p = j, and every other position lies at least S below. S is so large that all other weights are exactly zero, so the sum is the value of
-//! position j with all its bits. Heads that ask for a position after the row's own get the row's own: they would show a mask that is too long.
+//! How a query picks exactly one position: the query `(2jS, -S)` scores key `(p, p²)` with
+//! `S (2jp - p²) = S j² - S (j - p)²`. That is largest at p = j, and every other position lies at least S below. S is
+//! so large that all other weights are exactly zero, so the sum is the value of position j with all its bits. A head
+//! that asks for a position after the row's own gets the row's own, because the context ends there. If the context were
+//! too long, the head would read a later position, and the token would be wrong.
 //!
 //! What the oracle should say is also computed without any cache, by [`expected`]. [`play`] runs a plan of arrivals and cancellations against an
 //! engine and compares, [`sweep`] many of them. [`listener`] and [`single`] are for tests with a real model.
@@ -180,7 +182,7 @@ pub fn limits(max_seq_len: usize, max_running: usize) -> EngineLimits {
 
 /// What is stored as the value of a position.
 fn value(hidden: u32, position: usize, layer: usize, kv_head: usize) -> [f32; HEAD_DIM] {
-    // Layer and head are part of the value, so that values of another one are noticed.
+    // Layer and head are part of the value, so that a value of another layer or head is noticed.
     let place = layer * NUM_KV_HEADS + kv_head;
     [hidden as f32, position as f32, place as f32, 1.0]
 }

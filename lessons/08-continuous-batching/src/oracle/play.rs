@@ -84,7 +84,8 @@ struct Seen {
 type Played<R, M, S, X> = Engine<Interrupted<R>, M, S, X>;
 
 /// Plays a plan to its end and checks that
-/// - each request gets the tokens that it gets alone, in order, and one end, with the same reason; a cancelled one gets the first of them;
+/// - each request gets the tokens that it gets alone, in order, and one end, with the same reason; a cancelled request
+///   gets some of the tokens, from the first one on;
 /// - a cancelled request gets nothing more, and its end is reported in the same step or the next;
 /// - a second cancel, and one of an unknown number, changes nothing;
 /// - the invariants hold after every step;
@@ -106,7 +107,8 @@ pub fn play<R: Runner, M: Memory<X>, S: Schedule<M, X>, X>(
     engine.runner.canceller = Some(engine.canceller());
     let mut seen = vec![Seen::default(); plan.len()];
     let latest = plan.iter().map(|planned| planned.arrives).max().unwrap_or(0);
-    // The oldest request gets a row in every step, so all plans end within the rows of all requests, one request after the other.
+    // The oldest request gets a row in every step. So a plan takes at most as many steps as if its requests ran one
+    // after the other, one row a step.
     let most = latest + (plan.len() * (engine.limits.max_seq_len + 2)) as u64;
     let mut step = 0;
     while step <= latest || !engine.is_idle() {

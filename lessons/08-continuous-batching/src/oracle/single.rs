@@ -13,7 +13,7 @@ pub struct Single<'m> {
 }
 
 impl<'m> Single<'m> {
-    /// A model by itself.
+    /// Single runs of `model`.
     pub fn new(model: &'m Model) -> Single<'m> {
         Single {
             model,
@@ -46,7 +46,7 @@ impl<'m> Single<'m> {
         max_seq_len: usize,
     ) -> (Vec<TokenId>, FinishReason) {
         let mut state = State::new(&self.model.config, 0);
-        // Its last token needs no place.
+        // The last token of the answer is not computed, so it needs no place.
         let mut cache = ContiguousCache::new(&self.model.config.llama, max_seq_len - 1);
         let run = kv_cache::session::generate(
             self.model,

@@ -9,7 +9,7 @@ pub fn num_cases(usual: u32) -> u32 {
     wanted.unwrap_or(usual)
 }
 
-/// Plays a case. A panic comes back as its words, so that a smaller case can be looked for.
+/// Plays a case. A panic is returned as its message, so that a smaller case that fails can be searched for.
 ///
 /// # Errors
 /// What the panic said.
@@ -21,7 +21,7 @@ pub fn caught<T>(play: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Four quarters of a sweep, each on a thread of its own, by their numbers 1 to 4. Returns the sums of what they count.
+/// Runs four quarters of a sweep, numbered 1 to 4, each on its own thread. Returns the sums of their counts.
 ///
 /// # Panics
 /// If one of them does.

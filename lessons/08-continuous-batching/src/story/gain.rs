@@ -9,7 +9,7 @@ use lab::story::Story;
 use static_batching::workload::{Lengths, Pace, arrivals};
 use training::TokenId;
 
-/// Number of requests of a count: so large that the end of the queue makes no difference.
+/// Number of requests in each counted run: so large that the end of the queue makes no difference.
 const MANY: usize = 20_000;
 
 /// Steps of lesson 07 and of the engine for `count` requests of these lengths.
@@ -86,7 +86,7 @@ pub fn counted(story: &mut Story, scene: &Scene, mixes: &[Mix]) {
     story.say("No engine and no model is in these numbers, only lengths. With equal lengths there is nothing to gain.");
 }
 
-/// 1 + 1/2 + … + 1/n: the mean longest of n exponential lengths, in means.
+/// 1 + 1/2 + … + 1/n: the mean of the longest of n exponential lengths, divided by the mean length.
 pub fn harmonic(n: usize) -> f64 {
     (1..=n).map(|i| 1.0 / i as f64).sum()
 }

@@ -75,7 +75,7 @@ pub fn jobs(scene: &Scene, arrivals: &[Arrival]) -> Vec<Job> {
     arrivals.iter().enumerate().map(job).collect()
 }
 
-/// Largest number of tokens of one of them.
+/// Number of tokens of the longest job, prompt and answer together.
 pub fn longest(jobs: &[Job]) -> usize {
     let tokens = jobs.iter().map(|job| job.prompt.len() + job.new_tokens);
     tokens.max().unwrap_or(1)

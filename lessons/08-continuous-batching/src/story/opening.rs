@@ -95,7 +95,7 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         seats.filter(|seat| seat.status == Status::Prefilling).count(),
     );
     story.values("trace", &steps);
-    // Counted and not assumed: functions of the engine may be a reader's own.
+    // Counted rather than assumed, because functions of the engine may be the reader's own.
     let has_empty_slot = |step: &StepTrace| !step.waiting.is_empty() && step.computed.len() < SLOTS;
     let slots = match steps.iter().any(has_empty_slot) {
         false => "No slot stays empty for a step as long as a request waits.",
@@ -118,7 +118,7 @@ fn piece_of<'a>(
             stream.push(*token).to_owned()
         }
         (Event::Token { token, .. }, None) => format!(" {}", token.0),
-        // A character whose last tokens never came.
+        // If the answer ends inside a character, `finish` replaces what there is of it.
         (Event::Finished { id, .. }, _) => streams.remove(id)?.finish().to_owned(),
     };
     Some((event.id(), piece))

@@ -136,7 +136,7 @@ fn claim_tail(story: &mut Story, rounds: &[Round], race: &RaceResult, samples: u
          remains is the wait for the batch before. The least of the rounds: {least:.1} times.{few}",
         median(&written)
     );
-    // Half as much again is still about threefold; beyond that it is another size of effect. And every round has to show it.
+    // A ratio from 2.25 to 4.5 counts as about threefold. Each single round has to show an effect too.
     let holds = (2.25..=4.5).contains(&ratio) && least >= 1.3;
     story.claim(Claim {
         id: "C2",
@@ -148,7 +148,7 @@ fn claim_tail(story: &mut Story, rounds: &[Round], race: &RaceResult, samples: u
     });
 }
 
-/// C4: the time to first token of short requests, against that of one that is alone.
+/// C4: the time to first token of short requests in the engine, against that of a short request alone.
 pub fn first_token(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Result<()> {
     story.step(
         "Wait for the first token",
