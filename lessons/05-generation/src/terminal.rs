@@ -101,7 +101,8 @@ pub struct Answered {
 }
 
 /// The command `generate` of a lesson: opens the model and runs
-/// `answer(model, pool, prompt, max_new_tokens, on_token)`. The answer streams to stdout; with `--json` one document is printed instead.
+/// `answer(model, pool, prompt, max_new_tokens, on_token)`. The answer streams to stdout; with `--json` one document is
+/// printed instead.
 ///
 /// # Errors
 /// No prompt, a model that can not be opened, a prompt that the model can not encode, and the errors of `answer`.

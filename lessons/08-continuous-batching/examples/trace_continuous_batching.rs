@@ -1,11 +1,13 @@
-//! Records what the book's interactive figure shows: which request holds which slot at which step, in static batches and in the engine.
+//! Records what the book's interactive figure shows: which request holds which slot at which step, in static batches
+//! and in the engine.
 //!
 //! ```text
 //! cargo run -q -p lesson08 --example trace_continuous_batching > target/continuous-batching.json && mv target/continuous-batching.json book/figures/continuous-batching.json
 //! ```
 //!
-//! On the page readers move arrivals, so its script computes plans by itself. Before it shows anything it computes all runs that are recorded
-//! here and compares them: every choice that the figure offers, and others with arrivals in no order.
+//! On the page readers move arrivals, so its script computes plans by itself. Before it shows anything it computes all
+//! runs that are recorded here and compares them: every choice that the figure offers, and others with arrivals in no
+//! order.
 
 #[allow(
     clippy::duplicate_mod,

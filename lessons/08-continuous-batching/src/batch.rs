@@ -5,10 +5,11 @@ use std::ops::Range;
 use training::TokenId;
 
 // ANCHOR: batch
-/// All that crosses from the scheduler to the runner: the rows of one pass, flat and ragged, and where each sequence lies in memory.
+/// All that crosses to the runner: the rows of one pass, flat and ragged, from the scheduler, and where each sequence
+/// lies, from the memory.
 ///
-/// A prompt is many rows of one sequence, a decoding request is one row. Both stand in one batch, and the forward pass does not tell them
-/// apart.
+/// A prompt is many rows of one sequence, a decoding request is one row. Both stand in one batch, and the forward pass
+/// does not tell them apart.
 ///
 /// ```text
 /// sequences    |  7: 4 rows, a prompt  | 3: 1 row | 9: 1 row |
@@ -113,8 +114,8 @@ impl Batch {
         self.row_sequences.extend(std::iter::repeat_n(sequence, num_rows));
     }
 
-    /// The table of a sequence, by its index in `sequences`: the numbers of the pieces of memory that hold its positions, in the order of the
-    /// positions. With slots that is the number of one slot.
+    /// The table of a sequence, by its index in `sequences`: the numbers of the pieces of memory that hold its
+    /// positions, in the order of the positions. With slots that is the number of one slot.
     pub fn table(&self, sequence: usize) -> &[u32] {
         // A table begins where the one before it ends; the first one begins at 0.
         let start = sequence.checked_sub(1).map_or(0, |before| self.table_ends[before]);
@@ -131,7 +132,8 @@ impl Batch {
         self.row_sequences[row] == self.row_sequences[other]
     }
 
-    /// Checks that the sequences cover the rows without gap or overlap, that positions ascend by one, and that each sequence has a table.
+    /// Checks that the sequences cover the rows without gap or overlap, that positions ascend by one, and that each
+    /// sequence has a table.
     ///
     /// # Panics
     /// When a rule is broken: a bug of the workbook.

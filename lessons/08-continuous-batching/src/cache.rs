@@ -11,8 +11,9 @@ use training::LlamaConfig;
 /// attention over all positions that a row may see. The batch says where a sequence lies ([`Batch::table`]);
 /// [`crate::memory::Memory`] chose the place before the pass.
 ///
-/// One pass: [`KvCache::copy`] for each copy of the batch; then for each layer, in order, [`KvCache::append`] and [`KvCache::attend`]. Shapes:
-/// `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended` `[rows, num_heads head_dim]`.
+/// One pass: [`KvCache::copy`] for each copy of the batch; then for each layer, in order, [`KvCache::append`] and
+/// [`KvCache::attend`]. Shapes: `qkv` `[rows, (num_heads + 2 num_kv_heads) head_dim]`, `attended`
+/// `[rows, num_heads head_dim]`.
 pub trait KvCache {
     /// Copies one piece of memory, in all layers, over another one.
     fn copy(&mut self, from: u32, to: u32);
@@ -37,8 +38,8 @@ pub trait KvCache {
 }
 // ANCHOR_END: cache
 
-/// Lesson 06's cache behind the same trait: one piece of memory, number 0, that holds one sequence. With it the ragged pass can be compared with
-/// single runs.
+/// Lesson 06's cache behind the same trait: one piece of memory, number 0, that holds one sequence. With it the ragged
+/// pass can be compared with single runs.
 impl KvCache for ContiguousCache {
     fn copy(&mut self, from: u32, to: u32) {
         // A copy of the only piece over itself changes nothing.

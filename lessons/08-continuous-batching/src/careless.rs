@@ -1,8 +1,9 @@
 //! Small engines, each with one fault in how it handles a cancel. The exercise "Catch the careless cancel" asks for a
 //! test that tells them from the right one.
 //!
-//! They have no model and no text: a request is a number of tokens, there are two slots, and each request in a slot gets a token in every step.
-//! What remains is what goes wrong in real engines: which requests wait, which slot holds which request, which slots are free.
+//! They have no model and no text: a request is a number of tokens, there are two slots, and each request in a slot
+//! gets a token in every step. What remains is what goes wrong in real engines: which requests wait, which slot holds
+//! which request, which slots are free.
 
 use crate::request::SeqId;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,11 +20,12 @@ pub trait Subject {
     /// Ends a request in any state. A request that has ended, or an unknown id, stays as it is.
     fn cancel(&mut self, id: SeqId);
 
-    /// One step: free slots go to the requests that wait longest, then each request in a slot gets a token. The cancels of `during` arrive in
-    /// between, when the batch is made and no token is given out.
+    /// One step: free slots go to the requests that wait longest, then each request in a slot gets a token. The cancels
+    /// of `during` arrive in between, when the batch is made and no token is given out.
     ///
-    /// Returns the ids of the requests that got a token, in the order of their **slots**. Two requests that begin in the same step may stand in
-    /// any order here, so compare the steps in which requests begin, not their order within a step.
+    /// Returns the ids of the requests that got a token, in the order of their **slots**. Two requests that begin in
+    /// the same step may stand in any order here, so compare the steps in which requests begin, not their order within
+    /// a step.
     fn step(&mut self, during: &[SeqId]) -> Vec<SeqId>;
 
     /// Number of free slots.

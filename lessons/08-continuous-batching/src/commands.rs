@@ -100,7 +100,9 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     }
     // The other answers are printed by now: a failed choice ends its own request only.
     anyhow::ensure!(
-        answers.values().all(|answer| answer.reason != FinishReason::ChoiceFailed),
+        answers
+            .values()
+            .all(|answer| answer.reason != FinishReason::ChoiceFailed),
         "no token could be chosen: the model gave a logit that is NaN; its weights may be damaged"
     );
     Ok(())

@@ -8,11 +8,12 @@
 //!     each token to its request and to the receiver; finished requests leave                  publish
 //! ```
 //!
-//! A static batch keeps its places until the longest answer is done. Here the place of a request is free again after the step in which it ended,
-//! and taken in the next one. Supersedes [`static_batching::generate::generate_batch`]. Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
+//! A static batch keeps its places until the longest answer is done. Here the place of a request is free again after
+//! the step in which it ended, and taken in the next one. Supersedes [`static_batching::generate::generate_batch`].
+//! Source: iteration-level scheduling, Orca, Yu et al. 2022, OSDI.
 //!
-//! One type serves all later lessons. They exchange its parts: the runner `R` computes, the memory `M` and the scheduler `S` decide, and `X` is
-//! what a submitter attaches to a request.
+//! One type serves all later lessons. They exchange its parts: the runner `R` computes, the memory `M` and the
+//! scheduler `S` decide, and `X` is what a submitter attaches to a request.
 
 use crate::batch::Batch;
 use crate::error::{EngineError, Refusal};
@@ -41,7 +42,7 @@ pub struct Engine<R, M, S = FirstCome, X = ()> {
     pub limits: EngineLimits,
     /// All requests, each in one queue.
     pub queues: Queues<X>,
-    /// Which request holds which memory: numbers only.
+    /// Which request holds which memory: integers only, no floats.
     pub memory: M,
     /// Decides which rows a step computes.
     pub scheduler: S,
@@ -115,8 +116,9 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         self.submit_with(prompt, max_new_tokens, X::default())
     }
 
-    /// Accepts a request, to be computed from the next step on. Its answer has at most `max_new_tokens` tokens, or the engine's cap if that is
-    /// less. A request that needs no token, because it asks for none or because its prompt fills the context, ends at once.
+    /// Accepts a request, to be computed from the next step on. Its answer has at most `max_new_tokens` tokens, or the
+    /// engine's cap if that is less. A request that needs no token, because it asks for none or because its prompt
+    /// fills the context, ends at once.
     ///
     /// # Errors
     /// [`Refusal`]: an empty prompt, one that is too long, a token outside the vocabulary.
@@ -139,8 +141,8 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         Ok(id)
     }
 
-    /// Ends a request and frees its memory at once; the next step reports its end. Returns whether the request was alive: a second cancel, or an
-    /// unknown number, changes nothing. [`Engine::canceller`] cancels while a step runs.
+    /// Ends a request and frees its memory at once; the next step reports its end. Returns whether the request was
+    /// alive: a second cancel, or an unknown number, changes nothing. [`Engine::canceller`] cancels while a step runs.
     pub fn cancel(&mut self, id: SeqId) -> bool {
         // No pass computes now, so the request may leave at once.
         let was_alive = self.queues.cancel(id);
@@ -172,7 +174,8 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     /// That of the first step that fails.
     ///
     /// # Panics
-    /// If requests wait, none runs and none joins, so that it would go on for ever: a bug of the scheduler or of the memory.
+    /// If requests wait, none runs and none joins, so that it would go on for ever: a bug of the scheduler or of the
+    /// memory.
     pub fn run(&mut self, on_event: &mut dyn FnMut(Event<'_>) -> Delivery) -> Result<(), EngineError> {
         while !self.is_idle() {
             self.step(on_event)?;
@@ -197,7 +200,8 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     }
 
     // ANCHOR: parts
-    /// First part of a step: finished requests leave, and the scheduler decides which rows are computed and takes the memory for them.
+    /// First part of a step: finished requests leave, and the scheduler decides which rows are computed and takes the
+    /// memory for them.
     pub fn schedule(&mut self) {
         self.take_cancellations();
         // First out, then in: a place that becomes free here is taken in this step.
@@ -208,7 +212,8 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         self.memory.complete(&mut self.batch);
     }
 
-    /// Ends the requests that were cancelled through [`Engine::canceller`]. None of them moves: the batch and the running queue still agree.
+    /// Ends the requests that were cancelled through [`Engine::canceller`]. None of them moves: the batch and the
+    /// running queue still agree.
     pub fn take_cancellations(&mut self) {
         for id in self.cancels.1.try_iter() {
             self.queues.cancel(id);

@@ -34,8 +34,8 @@ pub enum Refusal {
 }
 // ANCHOR_END: submit
 
-/// Why a pass failed, and with it the engine: nothing of the step is published. Requests and limits were checked when they were submitted and
-/// memory was taken before the pass, so this is a fault of the machine or of the workbook.
+/// Why a pass failed, and with it the engine: nothing of the step is published. Requests and limits were checked when
+/// they were submitted and memory was taken before the pass, so this is a fault of the machine or of the workbook.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The forward pass refused the batch.

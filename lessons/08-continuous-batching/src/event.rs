@@ -4,7 +4,8 @@ use crate::request::{FinishReason, SeqId};
 use training::TokenId;
 
 // ANCHOR: event
-/// What happened to a request. The tokens of a request come in order; its end comes once for each accepted request, and last.
+/// What happened to a request. The tokens of a request come in order; its end comes once for each accepted request, and
+/// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A token of the output.

@@ -10,9 +10,10 @@
 //! logits = norm(x of the rows that sample) Whead                     [sampling, vocab_size]
 //! ```
 //!
-//! Supersedes [`kv_cache::forward::forward`]. Everything but attention treats each row alone, so rows of different sequences may stand beside each
-//! other. Attention is left to the cache, which finds the keys of a row through the batch. No row is padding, and the head multiplies only the rows
-//! whose next token is wanted, all of them in one product.
+//! Supersedes [`kv_cache::forward::forward`]. Everything but attention treats each row alone, so rows of different
+//! sequences may stand beside each other. Attention is left to the cache, which finds the keys of a row through the
+//! batch. No row is padding, and the head multiplies only the rows whose next token is wanted, all of them in one
+//! product.
 
 use crate::batch::Batch;
 use crate::cache::KvCache;
@@ -26,11 +27,12 @@ use layout::pool::Pool;
 use loading::config::ModelConfig;
 use training::LlamaConfig;
 
-/// Makes the copies of `batch`, computes its rows, keeps their keys and values in `cache`, and returns one row of logits for each sequence that wants one. Shape:
-/// `[sampling, vocab_size]`. An empty batch gives none and computes nothing.
+/// Makes the copies of `batch`, computes its rows, keeps their keys and values in `cache`, and returns one row of
+/// logits for each sequence that wants one. Shape: `[sampling, vocab_size]`. An empty batch gives none and computes
+/// nothing.
 ///
-/// A row's logits have the same bits whatever else is in the batch. Cost: each weight is read once for all rows; nothing is allocated once a
-/// pass of as many rows, logits and positions has been computed.
+/// A row's logits have the same bits whatever else is in the batch. Cost: each weight is read once for all rows;
+/// nothing is allocated once a pass of as many rows, logits and positions has been computed.
 ///
 /// # Errors
 /// A token outside the vocabulary, or positions beyond the model's context. The copies are made then, but no row is

@@ -1,12 +1,12 @@
 //! Lesson 08, continuous batching: when may requests join and leave?
 //!
-//! A static batch is like a bus: it leaves when it is full or has waited long enough, and its passengers stay to the end. Its places stay taken
-//! until the longest answer is complete. But the rows of different requests do not depend on each other: they share the
-//! weights and nothing else. So the batch may be put together anew at every step. Finished requests leave, waiting ones
-//! join, and the places stay full.
+//! A static batch is like a bus: it leaves when it is full or has waited long enough, and its passengers stay to the
+//! end. Its places stay taken until the longest answer is complete. But the rows of different requests do not depend on
+//! each other: they share the weights and nothing else. So the batch may be put together anew at every step. Finished
+//! requests leave, waiting ones join, and the places stay full.
 //!
-//! **New here**, in reading order: requests and their queues, the ragged batch, memory in slots, the forward pass that all later lessons keep, the
-//! engine.
+//! **New here**, in reading order: requests and their queues, the ragged batch, memory in slots, the forward pass that
+//! all later lessons keep, the engine.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -21,15 +21,18 @@
 //! | [`careless`], [`costs`] | faulty engines for an exercise; for each exercise one task whose cost is counted |
 //! | [`error`] | requests that are refused, passes that fail |
 //!
-//! With the feature `oracle` there is a module `oracle` too: a model without weights that shows a slip of a cache as a wrong token, for tests of
-//! every cache that stands behind [`KvCache`].
+//! With the feature `oracle` there is a module `oracle` too: a model without weights that shows a slip of a cache as a
+//! wrong token, for tests of every cache that stands behind [`KvCache`].
 //!
-//! **Imported**: row kernels, weights and text from `generation`, the cache of one sequence from `kv_cache`, threads from `layout`.
+//! **Imported**: row kernels, weights and text from `generation`, the cache of one sequence from `kv_cache`, threads
+//! from `layout`.
 //!
-//! **Superseded**: [`static_batching::generate::generate_batch`] by [`Engine::step`], [`kv_cache::forward::forward`] by [`forward::forward`].
+//! **Superseded**: [`static_batching::generate::generate_batch`] by [`Engine::step`], [`kv_cache::forward::forward`] by
+//! [`forward::forward`].
 //!
-//! **Cost**: n new tokens after a prompt of p are p + n - 1 rows, as for one request alone, and no row is padding. Each step reads the weights
-//! once for all its rows. A slot is reserved for the longest text that may come, however long the text becomes.
+//! **Cost**: n new tokens after a prompt of p are p + n - 1 rows, as for one request alone, and no row is padding. Each
+//! step reads the weights once for all its rows. A slot is reserved for the longest text that may come, however long
+//! the text becomes.
 
 pub mod error;
 

@@ -12,7 +12,8 @@ pub struct EngineLimits {
     pub max_running: usize,
     /// Largest number of tokens of one output, whatever the request asks for.
     pub max_new_tokens: usize,
-    /// Largest number of tokens of prompt and output together: the model's context, or the room in memory for one request if that is less.
+    /// Largest number of tokens of prompt and output together: the model's context, or the room in memory for one
+    /// request if that is less.
     pub max_seq_len: usize,
     /// Number of tokens in the vocabulary, and of numbers in a row of logits.
     pub vocab_size: usize,

@@ -1,4 +1,4 @@
-//! Memory as the scheduler sees it: numbers, no floats.
+//! Memory as the scheduler sees it: integers (which slot or block), no floats.
 
 use crate::batch::Batch;
 use crate::request::{Request, SeqId};
@@ -13,10 +13,12 @@ pub enum Admission {
 }
 
 // ANCHOR: memory
-/// Room for the keys and values of many sequences, as the scheduler sees it. The floats themselves are in a [`crate::cache::KvCache`], which the
-/// forward pass writes and reads. Everything that may run out is taken here, before a pass, so the pass itself can not fail for want of memory.
+/// Room for the keys and values of many sequences, as the scheduler sees it. The floats themselves are in a
+/// [`crate::cache::KvCache`], which the forward pass writes and reads. Everything that may run out is taken here,
+/// before a pass, so the pass itself can not fail for want of memory.
 ///
-/// The life of a sequence: [`Memory::admit`], then before each pass [`Memory::grow`] and after it [`Memory::note_computed`], at its end [`Memory::free`].
+/// The life of a sequence: [`Memory::admit`], then before each pass [`Memory::grow`] and after it
+/// [`Memory::note_computed`], at its end [`Memory::free`].
 pub trait Memory<X = ()> {
     /// Largest number of tokens that one sequence may have. A request that can not fit is refused when it is submitted.
     fn max_seq_len(&self) -> usize;
@@ -29,13 +31,15 @@ pub trait Memory<X = ()> {
     /// If the request holds memory already.
     fn admit(&mut self, request: &mut Request<X>) -> Admission;
 
-    /// Makes room for the first `num_tokens` tokens of an admitted sequence. Returns false, and changes nothing, if there is none.
+    /// Makes room for the first `num_tokens` tokens of an admitted sequence. Returns false, and changes nothing, if
+    /// there is none.
     fn grow(&mut self, id: SeqId, num_tokens: usize) -> bool;
 
     /// Called after a pass: keys and values of the request's first `num_computed` tokens are written now.
     fn note_computed(&mut self, _request: &Request<X>) {}
 
-    /// Takes back all memory of a sequence. Returns whether it held any: a second call, or an unknown number, changes nothing.
+    /// Takes back all memory of a sequence. Returns whether it held any: a second call, or an unknown number, changes
+    /// nothing.
     fn free(&mut self, id: SeqId) -> bool;
 
     /// Whether a sequence holds memory.

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 pub struct Queues<X = ()> {
     /// Requests that wait to join. They compute nothing.
     pub waiting: VecDeque<Request<X>>,
-    /// Requests that run, in the order in which they joined. Each holds memory, also a finished one that has not left yet.
+    /// Requests that run, in the order in which they joined. Each holds memory, also a finished one that has not left
+    /// yet.
     pub running: Vec<Request<X>>,
     /// Finished requests whose end the next step reports. They hold no memory once [`Queues::leave`] has run.
     pub ended: Vec<Request<X>>,
@@ -36,8 +37,8 @@ impl<X> Queues<X> {
     }
 
     // ANCHOR: cancel
-    /// Ends a request, whatever its state. It stays in its queue until [`Queues::leave`], so that no request moves while a pass computes. Returns
-    /// whether the request was alive: a second cancel, or an unknown number, changes nothing.
+    /// Ends a request that waits or runs. It stays in its queue until [`Queues::leave`], so that no request moves while
+    /// a pass computes. Returns whether the request was alive: a second cancel, or an unknown number, changes nothing.
     ///
     /// Cost: a look at each waiting and each running request.
     pub fn cancel(&mut self, id: SeqId) -> bool {
@@ -53,7 +54,8 @@ impl<X> Queues<X> {
     }
     // ANCHOR_END: cancel
 
-    /// Moves all finished requests to the ended ones, in order. `free` gets each of them, to free the memory that it holds.
+    /// Moves all finished requests to the ended ones, in order. `free` gets each of them, to free the memory that it
+    /// holds.
     pub fn leave(&mut self, mut free: impl FnMut(&Request<X>)) {
         let mut end = |request: Request<X>| {
             // Every request that waited or ran passes here on its way out, so none keeps its memory.
@@ -61,7 +63,8 @@ impl<X> Queues<X> {
             self.ended.push(request);
         };
         if self.waiting.iter().any(Request::is_finished) {
-            // One turn of the queue in place, so that nothing is allocated: each request leaves the front and, if it still waits, joins the back.
+            // One turn of the queue in place, so that nothing is allocated: each request leaves the front and, if it
+            // still waits, joins the back.
             for _ in 0..self.waiting.len() {
                 match self.waiting.pop_front() {
                     Some(request) if request.is_finished() => end(request),
@@ -100,7 +103,7 @@ impl<X> Queues<X> {
                 "{id}: the output is too long"
             );
         }
-        // A waiting request computes nothing and holds no memory.
+        // A waiting request has nothing computed.
         for request in &self.waiting {
             assert_eq!(
                 (request.status, request.num_computed),

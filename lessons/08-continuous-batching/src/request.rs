@@ -1,10 +1,12 @@
-//! A request from submission to its end: what was asked, what has been answered, and how many of its tokens are computed.
+//! A request from submission to its end: what was asked, what has been answered, and how many of its tokens are
+//! computed.
 
 use crate::limits::EngineLimits;
 use serde::{Deserialize, Serialize};
 use training::TokenId;
 
-/// The number of a request. The engine counts numbers up and never uses one twice, so a late cancel can not hit another request.
+/// The number of a request. The engine counts numbers up and never uses one twice, so a late cancel can not hit another
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SeqId(pub u64);
@@ -20,7 +22,7 @@ impl std::fmt::Display for SeqId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The request is accepted and holds no memory.
+    /// The request is accepted. It holds no memory of the runner, so it is not computed.
     Waiting,
     /// The request holds memory, and part of its known tokens is not computed yet.
     Prefilling,
@@ -61,10 +63,11 @@ impl From<generation::FinishReason> for FinishReason {
 // ANCHOR: request
 /// An accepted request. Exactly one of the [`crate::queues::Queues`] owns it.
 ///
-/// Its tokens are those of `prompt`, then those of `output`; the index of a token in this sequence is its position. Keys and values of the
-/// first `num_computed` tokens are in memory; the later ones are still to be computed.
+/// Its tokens are those of `prompt`, then those of `output`; the index of a token in this sequence is its position.
+/// Keys and values of the first `num_computed` tokens are in memory; the later ones are still to be computed.
 ///
-/// `X` is what the submitter attached to the request. This lesson attaches nothing. The engine carries it along and never looks at it.
+/// `X` is what the submitter attached to the request. This lesson attaches nothing. The engine carries it along and
+/// never looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request<X = ()> {
     /// Number of the request.
@@ -73,7 +76,8 @@ pub struct Request<X = ()> {
     pub prompt: Vec<TokenId>,
     /// Tokens generated so far, without the end-of-text token.
     pub output: Vec<TokenId>,
-    /// Number of tokens whose keys and values are in memory. Memory sets it at admission, the engine counts it up after each pass.
+    /// Number of tokens whose keys and values are in memory. Memory sets it at admission, the engine counts it up after
+    /// each pass.
     pub num_computed: usize,
     /// Largest number of tokens in the output.
     pub max_new_tokens: usize,

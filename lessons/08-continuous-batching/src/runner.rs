@@ -14,7 +14,8 @@ use loading::config::ModelConfig;
 // ANCHOR: runner
 /// Computes a batch. The batch carries all that the runner needs to know of requests and of memory.
 pub trait Runner {
-    /// One row of logits for each sequence that wants one, in the order of the batch. Shape: `[sampling, vocab_size]`. An empty batch gives no row.
+    /// One row of logits for each sequence that wants one, in the order of the batch. Shape: `[sampling, vocab_size]`.
+    /// An empty batch gives no row.
     ///
     /// # Errors
     /// The pass failed. The engine gives up then.
@@ -33,8 +34,8 @@ pub struct ModelRunner<'m, C = SlotCache, L = PackedMatrix> {
 }
 
 impl<'m, C: KvCache> ModelRunner<'m, C> {
-    /// A runner for up to `max_running` decoding sequences of up to `max_seq_len` tokens. All scratch that decoding needs is allocated here; a long
-    /// prompt may make it grow.
+    /// A runner for up to `max_running` decoding sequences of up to `max_seq_len` tokens. All scratch that decoding
+    /// needs is allocated here; a long prompt may make it grow.
     pub fn new(model: &'m Model, pool: &'m Pool, cache: C, max_running: usize, max_seq_len: usize) -> Self {
         ModelRunner::with_weights(&model.config, &model.weights, pool, cache, max_running, max_seq_len)
     }
@@ -81,7 +82,8 @@ impl<C: KvCache, L: Linear> Runner for ModelRunner<'_, C, L> {
     }
 }
 
-/// A runner without a model: all logits are zero, so that a greedy choice is token 0. For schedules, where only the number of tokens counts.
+/// A runner without a model: all logits are zero, so that a greedy choice is token 0. For schedules, where only the
+/// number of tokens counts.
 #[derive(Clone, Debug)]
 pub struct NoModel {
     vocab_size: usize,

@@ -10,8 +10,9 @@ use crate::queues::Queues;
 // ANCHOR: schedule
 /// Decides, before each pass, which requests run and which of their rows are computed.
 pub trait Schedule<M, X = ()> {
-    /// Moves requests between the queues, takes memory for every row, and writes the rows into `batch`. Sequences stand in the order of the
-    /// running queue; a running request may have none. Tables and copies are added afterwards, by [`Memory::complete`].
+    /// Moves requests between the queues, takes memory for every row, and writes the rows into `batch`. Sequences stand
+    /// in the order of the running queue; a running request may have none. Tables and copies are added afterwards, by
+    /// [`Memory::complete`].
     fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch);
 }
 

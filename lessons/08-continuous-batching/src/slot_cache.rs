@@ -33,7 +33,8 @@ pub struct SlotCache {
 // ANCHOR_END: slots
 
 impl SlotCache {
-    /// Memory for `num_slots` slots of `capacity` positions each. Cost: two allocations, every page touched; none after that.
+    /// Memory for `num_slots` slots of `capacity` positions each. Cost: two allocations, every page touched; none after
+    /// that.
     pub fn new(config: &LlamaConfig, num_slots: usize, capacity: usize) -> SlotCache {
         // Keys and values have the same size, so one number serves both.
         let numbers = config.num_layers * num_slots * capacity * config.kv_size();
@@ -64,13 +65,14 @@ impl SlotCache {
         )
     }
 
-    /// Overwrites everything that no request has written: free slots, and held ones behind their length. For tests: an output that depends on such
-    /// a number then shows it.
+    /// Overwrites everything that no request reads: free slots, and held ones behind their length. For tests: an output
+    /// that depends on such a number then shows it.
     pub fn overwrite_unused(&mut self, slots: &Slots, value: f32) {
         for layer in 0..self.num_layers {
             for slot in 0..self.num_slots {
                 let numbers = self.numbers(layer, slot as u32);
-                // Positions below the length were written by the slot's owner; a free slot has length 0.
+                // Between two steps the positions below the length were written by the slot's owner; a free slot has
+                // length 0.
                 let used = slots.len(crate::slots::SlotId(slot)) * self.head_dim;
                 // The positions of a head lie together, so the unused ones are its end.
                 for part in [&mut self.k[numbers.clone()], &mut self.v[numbers]] {
@@ -138,7 +140,8 @@ impl KvCache for SlotCache {
     ) {
         let view = |row: usize, kv_head: usize| {
             let numbers = self.numbers(layer, batch.table_of_row(row)[0]);
-            // The view begins at position 0 of this head; its end is the end of the slot, and `context_len` limits what is read.
+            // The view begins at position 0 of this head; its end is the end of the slot, and `context_len` limits what
+            // is read.
             let head = numbers.start + kv_head * self.strides.head;
             KvView {
                 k: &self.k[head..numbers.end],
@@ -156,7 +159,8 @@ impl KvCache for SlotCache {
 mod tests {
     use super::*;
 
-    /// Keys and values of one slot, in all layers, are those of the other one afterwards; the slot between them stays as it was.
+    /// Keys and values of one slot, in all layers, are those of the other one afterwards; the slot between them stays
+    /// as it was.
     #[test]
     fn a_copy_takes_over_all_layers_of_a_slot_and_nothing_else() {
         let config = LlamaConfig {

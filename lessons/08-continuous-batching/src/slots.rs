@@ -1,8 +1,8 @@
 //! Slots: memory cut into equal pieces, one for each request, used again as soon as the request has left.
 //!
-//! A slot is either free or held. The free ones form a list that runs through the slots themselves: each holds the number of the next one. So
-//! taking a slot and putting it back are two writes each, whatever the number of slots, and nothing is allocated or moved.
-//! To find the slot of a request, [`Slots::find`] looks at each slot.
+//! A slot is either free or held. The free ones form a list that runs through the slots themselves: each holds the
+//! number of the next one. So taking a slot and putting it back are two writes each, whatever the number of slots, and
+//! nothing is allocated or moved. To find the slot of a request, [`Slots::find`] looks at each slot.
 //!
 //! ```text
 //! first_free = 2        slot 0: held by 7     slot 1: free, next none     slot 2: free, next 1     slot 3: held by 4
@@ -41,7 +41,8 @@ pub enum Slot {
 #[derive(Clone, Debug)]
 pub struct Slots {
     slots: Vec<Slot>,
-    /// The slot that the next request gets: the one that became free last, as its lines may still be in the processor's cache.
+    /// The slot that the next request gets: the one that became free last, as its lines may still be in the processor's
+    /// cache.
     first_free: Option<SlotId>,
     /// Number of positions in one slot.
     capacity: usize,

@@ -11,8 +11,9 @@ use layout::pool::Pool;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// After a first run, steps allocate nothing: not while all requests decode, not while requests end and leave, not for a cancel, and not when a
-/// waiting request joins whose prompt is no longer than those before. (One thread, as in lesson 05's test.)
+/// After a first run, steps allocate nothing: not while all requests decode, not while requests end and leave, not for
+/// a cancel, and not when a waiting request joins whose prompt is no longer than those before. (One thread, as in
+/// lesson 05's test.)
 #[test]
 fn a_step_allocates_nothing_after_warm_up() {
     let (model, pool) = (stories(), Pool::new(1));

@@ -1,5 +1,5 @@
-//! What each exercise must do, smallest case first. The group of an exercise calls its own function and none of the others; the group `whole` at
-//! the end runs all of them together.
+//! What each exercise must do, smallest case first. The group of an exercise calls its own function and none of the
+//! others; the group `whole` at the end runs all of them together.
 
 use continuous_batching::{Admission, Memory, Request, SeqId, Status};
 use fixtures::expect;
@@ -27,7 +27,8 @@ fn question(id: &str) -> (Vec<String>, usize) {
     fixtures::question(include_str!("../course.toml"), id)
 }
 
-/// Memory for a number of tokens. A request takes as many as its prompt has, so some requests find no room where others do.
+/// Memory for a number of tokens. A request takes as many as its prompt has, so some requests find no room where others
+/// do.
 struct Room {
     tokens: usize,
     held: Vec<(SeqId, usize)>,
@@ -155,7 +156,8 @@ mod ex_08_1_ragged_batch {
         has_positions(&requests, &[4]);
     }
 
-    /// The position of a row says which keys it sees and how far it is turned. Row 1 of the batch is not position 1 of its text.
+    /// The position of a row says which keys it sees and how far it is turned. Row 1 of the batch is not position 1 of
+    /// its text.
     #[test]
     fn positions_count_within_a_sequence_not_within_the_batch() {
         let requests = [running(1, &[50, 51, 52], &[60], 3), running(2, &[70, 71], &[], 0)];
@@ -221,7 +223,8 @@ mod ex_08_2_admit {
     use continuous_batching::queues::Queues;
     use continuous_batching::{Request, SeqId, Status};
 
-    /// Requests with prompts of these lengths wait, with ids from 1; requests 7, 8, … run. Compares who runs, who waits, and how many joined.
+    /// Requests with prompts of these lengths wait, with ids from 1; requests 7, 8, … run. Compares who runs, who
+    /// waits, and how many joined.
     #[track_caller]
     fn check(prompts: &[usize], num_running: u64, room: &mut Room, max_running: usize, run: &[u64]) -> Queues {
         let mut queues = Queues::default();
@@ -280,7 +283,8 @@ mod ex_08_2_admit {
         expect(what, room.holders(), run);
     }
 
-    /// Request 1 needs 5, request 2 would fit. If 2 joined first, and the next small one after it, 1 would wait for ever.
+    /// Request 1 needs 5, request 2 would fit. If 2 joined first, and the next small one after it, 1 would wait for
+    /// ever.
     #[test]
     fn no_request_overtakes_one_that_finds_no_room() {
         check(&[5, 2], 0, &mut Room::of(3), 4, &[]);
@@ -653,7 +657,8 @@ mod ex_08_4_step {
         );
     }
 
-    /// A cancel that arrives at the last moment before the first token is told still counts, also where another choice failed.
+    /// A cancel that arrives at the last moment before the first token is told still counts, also where another choice
+    /// failed.
     #[test]
     fn cancels_are_looked_at_before_any_token_is_told() {
         let mut engine = engine(&[(&[1], 4), (&[10], 4), (&[20], 4)]);
@@ -706,7 +711,8 @@ mod ex_08_4_step {
         expect("the same: its status", request.status, Status::Decoding);
     }
 
-    /// A request that asks for no token is over when it is submitted. The next step reports its end, though it computes nothing.
+    /// A request that asks for no token is over when it is submitted. The next step reports its end, though it computes
+    /// nothing.
     #[test]
     fn ends_are_reported_even_when_nothing_is_computed() {
         let mut engine = engine(&[(&[1], 0)]);
@@ -981,7 +987,8 @@ mod whole {
     use layout::pool::Pool;
     use std::collections::BTreeMap;
 
-    /// Runs to the end, which has to come within `most_steps` steps: an engine that gives out nothing would go on for ever.
+    /// Runs to the end, which has to come within `most_steps` steps: an engine that gives out nothing would go on for
+    /// ever.
     #[track_caller]
     fn run<R: Runner, M: Memory>(
         engine: &mut Engine<R, M>,

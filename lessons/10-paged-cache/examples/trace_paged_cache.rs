@@ -1,12 +1,13 @@
-//! Records what the book's interactive figure shows: the blocks, their holders and the free list, after each thing that happens to them.
+//! Records what the book's interactive figure shows: the blocks, their holders and the free list, after each thing that
+//! happens to them.
 //!
 //! ```text
 //! cargo run -q -p lesson10 --example trace_paged_cache > target/paged-cache.json && mv target/paged-cache.json book/figures/paged-cache.json
 //! ```
 //!
-//! Lesson 08's engine runs over this lesson's block manager; [`Watched`] writes a frame after each call of it. The oracle computes: it reads every
-//! position back through the tables, and what it reads is compared. The texts are given, so that they can be read. The figure's script makes the
-//! sentences.
+//! Lesson 08's engine runs over this lesson's block manager; [`Watched`] writes a frame after each call of it. The
+//! oracle computes: it reads every position back through the tables, and what it reads is compared. The texts are
+//! given, so that they can be read. The figure's script makes the sentences.
 
 use anyhow::{Context, ensure};
 use continuous_batching::oracle::expected::Expected;
@@ -49,7 +50,8 @@ struct Frame {
     /// What happened: `start`, `wait`, `join`, `grow`, `write`, `free` or `cancel`; and to which request.
     event: String,
     request: usize,
-    /// Each block: short name of its content if it is published, number of written positions, token at each place (-1: never written).
+    /// Each block: short name of its content if it is published, number of written positions, token at each place (-1:
+    /// never written).
     blocks: Vec<(Option<String>, usize, Vec<i64>)>,
     /// The free list; the block that is handed out next comes first.
     free: Vec<u32>,
@@ -181,7 +183,8 @@ impl Memory<Sharing> for Watched {
     }
 }
 
-/// A request: the step before which it arrives, prompt, answer, whether it is a child of request 0, steps before which it is cancelled.
+/// A request: the step before which it arrives, prompt, answer, whether it is a child of request 0, steps before which
+/// it is cancelled.
 type Asks = (u64, &'static str, &'static str, bool, &'static [u64]);
 
 /// A scenario: its name, what it is about, number of blocks, whether the prefix cache is on, its requests.

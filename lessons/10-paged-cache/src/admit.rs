@@ -1,4 +1,5 @@
-//! Which requests may join: blocks that hold the beginning of a request's text already are shared, and the others are taken, all of them or none.
+//! Which requests may join: blocks that hold the beginning of a request's text already are shared, and the others are
+//! taken, all of them or none.
 
 use crate::block_manager::{BlockManager, Reserve};
 use crate::exercises::chain::match_prefix;
@@ -24,7 +25,8 @@ impl BlockManager {
             Some(parent) => self.share_with_parent(parent, &mut table),
             None => self.share_by_content(request, &mut table),
         }
-        // Shared first, taken afterwards: a shared block is no longer free, so the blocks that are taken can not be those that were just found.
+        // Shared first, taken afterwards: a shared block is no longer free, so the blocks that are taken can not be
+        // those that were just found.
         if !self.take_for(request, &mut table) {
             self.drop_references(table);
             return Admission::NoRoom;
@@ -43,8 +45,8 @@ impl BlockManager {
     }
     // ANCHOR_END: admit
 
-    /// The parent of a request, if it still holds blocks, for the same prompt and with the same salt. A parent with another text would show this
-    /// request the keys of that text.
+    /// The parent of a request, if it still holds blocks, for the same prompt and with the same salt. A parent with
+    /// another text would show this request the keys of that text.
     fn parent<X>(&self, request: &Request<X>, sharing: Sharing) -> Option<SeqId> {
         let table = self.tables.get(&sharing.parent?)?;
         let same = table.prompt == request.prompt && table.salt == sharing.salt;
@@ -90,8 +92,8 @@ impl BlockManager {
         }
     }
 
-    /// Copies what the parent's last block of the prompt holds before the last token. Sharing ends here, at the fork, so that no pass ever meets a
-    /// shared block that it has to write.
+    /// Copies what the parent's last block of the prompt holds before the last token. Sharing ends here, at the fork,
+    /// so that no pass ever meets a shared block that it has to write.
     fn copy_last_block(&mut self, parent: SeqId, table: &BlockTable) {
         if table.len.is_multiple_of(self.block_size) {
             return; // The last token stands first in its block: nothing before it is to be copied.

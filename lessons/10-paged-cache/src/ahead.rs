@@ -1,10 +1,11 @@
 //! Attention through a block table for a single row: the next piece is prefetched before it is needed.
 //!
-//! The simple version is [`crate::exercises::attend::attend_blocks`], and it is the oracle of the tests. What this one adds, and why:
-//! 1. The processor's own prefetcher follows a run of addresses. A block is a short run, so at its end it would have to find out anew where reading
-//!    goes on. The table knows it, so the next piece is prefetched while one is computed. Tried on two cores with
-//!    AVX-512, eight sequences of 512: without it blocks of 16 took 1.4 to 2.2 times as long as one
-//!    piece of memory, with it 0.7 to 1.1 times.
+//! The simple version is [`crate::exercises::attend::attend_blocks`], and it is the oracle of the tests. What this one
+//! adds, and why:
+//! 1. The processor's own prefetcher follows a run of addresses. A block is a short run, so at its end it would have to
+//!    find out anew where reading goes on. The table knows it, so the next piece is prefetched while one is computed.
+//!    Tried on two cores with AVX-512, eight sequences of 512: without it blocks of 16 took 1.4 to 2.2 times as long as
+//!    one piece of memory, with it 0.7 to 1.1 times.
 //! 2. The instruction set is looked up once, not for each piece.
 //!
 //! It is for rows that decode. Rows of a prompt share their keys, see [`crate::together`].
@@ -25,7 +26,8 @@ pub fn ask_for(numbers: &[f32]) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: every x86-64 processor has SSE; a prefetch reads nothing and writes nothing that a program can see.
+            // SAFETY: every x86-64 processor has SSE; a prefetch reads nothing and writes nothing that a program can
+            // see.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }
         }
         #[cfg(not(target_arch = "x86_64"))]

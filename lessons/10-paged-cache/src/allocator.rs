@@ -53,10 +53,12 @@ impl BlockAllocator {
     }
 
     // ANCHOR: free
-    /// Drops a reference to a block. With the last one the block goes to the end of the free list. Returns whether it is free now. Cost: constant.
+    /// Drops a reference to a block. With the last one the block goes to the end of the free list. Returns whether it
+    /// is free now. Cost: constant.
     ///
     /// # Panics
-    /// If the block is free already. A block that is freed twice would later be handed out twice; that is a bug of the workbook.
+    /// If the block is free already. A block that is freed twice would later be handed out twice; that is a bug of the
+    /// workbook.
     pub fn free(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
         assert!(block.ref_count > 0, "{id:?} is freed and has no holder");
@@ -75,7 +77,8 @@ impl BlockAllocator {
         std::iter::successors(self.free_list.first, |id| self.blocks[id.index()].next)
     }
 
-    /// Checks that the free list visits every block without a holder once, and no other, and that it reads the same backwards.
+    /// Checks that the free list visits every block without a holder once, and no other, and that it reads the same
+    /// backwards.
     ///
     /// # Panics
     /// When a rule is broken: a bug of the workbook.

@@ -31,8 +31,9 @@ pub struct Block {
 // ANCHOR_END: block
 
 // ANCHOR: free_list
-/// The blocks without a holder, in the order in which they became free. The list runs through the blocks themselves, in both directions, so that a block
-/// can leave it from the middle: its content may be wanted again before the block is handed out.
+/// The blocks without a holder, in the order in which they became free. The list runs through the blocks themselves, in
+/// both directions, so that a block can leave it from the middle: its content may be wanted again before the block is
+/// handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FreeList {
     /// The block that is handed out next: it has been free the longest.

@@ -7,8 +7,8 @@
 //! free            drops the references, last block first, so that it is evicted first
 //! ```
 //!
-//! A block that is written has exactly one holder and no name: shared blocks are full, and a sequence that would write into a shared one gets a copy
-//! of it at its admission.
+//! A block that is written has exactly one holder and no name: shared blocks are full, and a sequence that would write
+//! into a shared one gets a copy of it at its admission.
 
 use crate::allocator::BlockAllocator;
 use crate::block::BlockId;
@@ -46,7 +46,8 @@ pub struct BlockManager {
     pub(crate) tables: HashMap<SeqId, BlockTable>,
     /// Empty tables, kept for their allocated room.
     pub(crate) unused: Vec<BlockTable>,
-    /// Number of blocks that admitted sequences have reserved and not taken, over all tables. Always at most the number of free blocks.
+    /// Number of blocks that admitted sequences have reserved and not taken, over all tables. Always at most the number
+    /// of free blocks.
     pub(crate) num_reserved: usize,
     /// Copies that the next pass makes first, as (from, to).
     pub(crate) copies: Vec<(u32, u32)>,
@@ -127,7 +128,8 @@ impl BlockManager {
 
     /// Number of free blocks that no sequence has reserved.
     pub fn num_available(&self) -> usize {
-        // While a request is being admitted, free blocks that it shares may leave fewer than are reserved; it is refused then.
+        // While a request is being admitted, free blocks that it shares may leave fewer than are reserved; it is
+        // refused then.
         self.allocator.num_free().saturating_sub(self.num_reserved)
     }
 
@@ -201,8 +203,8 @@ impl BlockManager {
         true
     }
 
-    /// Drops a table's reference to each of its blocks; blocks that other sequences hold too stay. The last block goes first, so that the end of a text
-    /// is evicted before its beginning.
+    /// Drops a table's reference to each of its blocks; blocks that other sequences hold too stay. The last block goes
+    /// first, so that the end of a text is evicted before its beginning.
     pub(crate) fn drop_references(&mut self, mut table: BlockTable) {
         for block in table.blocks.drain(..).rev() {
             self.allocator.free(block);
@@ -213,7 +215,8 @@ impl BlockManager {
     }
     // ANCHOR_END: free
 
-    /// Number of positions of a block that may be read: those that a holder has written, or all while the block is published. Cost: a look at each table.
+    /// Number of positions of a block that may be read: those that a holder has written, or all while the block is
+    /// published. Cost: a look at each table.
     pub fn kept_in(&self, block: BlockId) -> usize {
         let is_published = |prefix: &PrefixIndex| prefix.is_published(block);
         if self.prefix.as_ref().is_some_and(is_published) {
@@ -233,8 +236,8 @@ impl BlockManager {
     }
 
     // ANCHOR: usage
-    /// Written positions, each block counted once, as a share of all positions of held blocks; 1 when no block is held. Cost: a look at each entry of
-    /// each table.
+    /// Written positions, each block counted once, as a share of all positions of held blocks; 1 when no block is held.
+    /// Cost: a look at each entry of each table.
     pub fn usage(&self) -> f64 {
         let mut kept = vec![0; self.allocator.num_blocks()];
         for table in self.tables.values() {

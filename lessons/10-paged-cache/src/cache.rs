@@ -19,8 +19,9 @@ use training::LlamaConfig;
 // ANCHOR: cache
 /// Lesson 08's cache with blocks in the place of slots: the blocks of a sequence may lie anywhere.
 pub struct PagedCache {
-    /// `[num_layers, num_kv_heads, num_blocks, block_size, head_dim]`: keys, turned by their positions. The blocks of one head are neighbours: a
-    /// sequence then reads pieces that are a few KiB apart, and not all in the same few sets of the processor's cache.
+    /// `[num_layers, num_kv_heads, num_blocks, block_size, head_dim]`: keys, turned by their positions. The blocks of
+    /// one head are neighbours: a sequence then reads pieces that are a few KiB apart, and not all in the same few sets
+    /// of the processor's cache.
     k: Aligned<f32>,
     /// Values, in the same order.
     v: Aligned<f32>,
@@ -66,8 +67,8 @@ impl PagedCache {
         )
     }
 
-    /// Overwrites everything that no request has written and that is not published: free blocks without a name, and the unwritten ends of held ones.
-    /// For tests: an output that depends on such a number then shows it.
+    /// Overwrites everything that no request has written and that is not published: free blocks without a name, and the
+    /// unwritten ends of held ones. For tests: an output that depends on such a number then shows it.
     pub fn overwrite_unused(&mut self, blocks: &BlockManager, value: f32) {
         for block in (0..blocks.allocator().num_blocks() as u32).map(BlockId) {
             let kept = blocks.kept_in(block) * self.head_dim;
@@ -113,7 +114,8 @@ impl KvCache for PagedCache {
         let block_len = self.block_size * self.head_dim;
         for (index, sequence) in batch.sequences.iter().enumerate() {
             let table: &[BlockId] = bytemuck::cast_slice(batch.table(index));
-            // Rows of a sequence that stand in the same block are neighbours in memory, so they are written in one call.
+            // Rows of a sequence that stand in the same block are neighbours in memory, so they are written in one
+            // call.
             let mut row = sequence.first_row;
             while row < sequence.rows().end {
                 let (block, place) = block_place(table, self.block_size, batch.positions[row]);

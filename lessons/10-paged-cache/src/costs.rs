@@ -119,7 +119,8 @@ mod tests {
     use super::*;
     use lab::ledger;
 
-    /// What the ledger says of the reference: a block that is taken is written, and so is the one behind it; a match hashes one block more than it finds.
+    /// What the ledger says of the reference: a block that is taken is written, and so is the one behind it; a match
+    /// hashes one block more than it finds.
     #[test]
     fn the_tasks_count_what_the_lesson_says() {
         let counted = |mut task: Task| {

@@ -3,13 +3,13 @@
 use sha2::{Digest, Sha256};
 use training::TokenId;
 
-/// A hash that names the content of a full block together with all blocks before it. Keys depend on the whole text up to them, so equal tokens in
-/// another place are other content.
+/// A hash that names the content of a full block together with all blocks before it. Keys depend on the whole text up
+/// to them, so equal tokens in another place are other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockHash(pub [u8; 32]);
 
-/// Requests with different salts never share a block by content. A server gives each tenant a salt of its own, so that no tenant can find out by timing
-/// what another one has asked.
+/// Requests with different salts never share a block by content. A server gives each tenant a salt of its own, so that
+/// no tenant can find out by timing what another one has asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Salt(pub u64);
 

@@ -1,8 +1,9 @@
 //! Lesson 10, paged cache: how can memory follow length?
 //!
-//! A slot is as long as the longest text that may come, and most texts are short. Here memory is cut into blocks of a few positions. A sequence holds a
-//! table of block numbers, takes a block when its text reaches the next one, and frees all of them at its end. And since a table holds only numbers, two
-//! tables may name the same block: a beginning that texts share is computed and kept once.
+//! A slot is as long as the longest text that may come, and most texts are short. Here memory is cut into blocks of a
+//! few positions. A sequence holds a table of block numbers, takes a block when its text reaches the next one, and
+//! frees all of them at its end. And since a table holds only numbers, two tables may name the same block: a beginning
+//! that texts share is computed and kept once.
 //!
 //! **New here**, in reading order: the allocator, the table and what is done with it, the block manager, the cache.
 //!
@@ -18,9 +19,11 @@
 //! | [`scan`], [`regions`], [`ways`] | for comparison: an allocator that searches, memory that grows in one piece, one load held in three ways |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
-//! **Imported**: engine, ragged pass and both traits of memory from `continuous_batching`, unchanged; writing rows from `kv_cache`.
+//! **Imported**: engine, ragged pass and both traits of memory from `continuous_batching`, unchanged; writing rows from
+//! `kv_cache`.
 //!
-//! **Superseded**: [`continuous_batching::Slots`] by [`BlockManager`], [`continuous_batching::SlotCache`] by [`PagedCache`]. The engine stays as it is.
+//! **Superseded**: [`continuous_batching::Slots`] by [`BlockManager`], [`continuous_batching::SlotCache`] by
+//! [`PagedCache`]. The engine stays as it is.
 //!
 //! **Cost**: for each sequence half a block of unused memory; for each position a division; for each full block a hash.
 //! Each attention kernel is called once for a run of neighbouring blocks or, in prompts, once for a tile.

@@ -5,8 +5,9 @@
 //! list, oldest first, is the order of eviction. If two sequences compute the same content, only the block that is full
 //! first is published; the other stays without a name, even after the first has been evicted.
 //!
-//! The hash only says where to look. Whether a block is the right one is decided by comparing: its own tokens, and the serial number of the block before
-//! it, which was compared in the same way. So a block is found for exactly the text that it was computed for, however weak the hash.
+//! The hash only says where to look. Whether a block is the right one is decided by comparing: its own tokens, and the
+//! serial number of the block before it, which was compared in the same way. So a block is found for exactly the text
+//! that it was computed for, however weak the hash.
 
 use crate::block::BlockId;
 use crate::hash::{Before, BlockHash, HashBlock, Name, hash_block};
@@ -103,8 +104,9 @@ impl PrefixIndex {
     // ANCHOR_END: find
 
     // ANCHOR: publish
-    /// Publishes a full block that stands behind `before`, and returns the name of its content. If another block is published with the same content
-    /// already, that one stays. If one with the same hash has other content, its name is forgotten.
+    /// Publishes a full block that stands behind `before`, and returns the name of its content. If another block is
+    /// published with the same content already, that one stays. If one with the same hash has other content, its name
+    /// is forgotten.
     pub fn publish(&mut self, block: BlockId, before: Before) -> Name {
         let tokens = self.tokens(block);
         let hash = self.hash(&before, tokens);

@@ -1,10 +1,12 @@
-//! Memory that grows on demand and stays in one piece: a text that reaches the end of its region moves to one of twice the length.
+//! Memory that grows on demand and stays in one piece: a text that reaches the end of its region moves to one of twice
+//! the length.
 //!
 //! ```text
 //! |AAAA....|BB..|        |CCCC|     |      five free positions on the right and eight in the middle; none of them fits sixteen
 //! ```
 //!
-//! Only numbers, to be compared with blocks. A move costs a copy of all that the text holds, and between regions of different length holes remain.
+//! Only numbers, to be compared with blocks. A move costs a copy of all that the text holds, and between regions of
+//! different length holes remain.
 
 use continuous_batching::request::SeqId;
 use std::ops::Range;
@@ -86,7 +88,8 @@ impl Regions {
         self.moved
     }
 
-    /// Free positions that are of no use to a text of `len` positions, since no hole is long enough although all together would be.
+    /// Free positions that are of no use to a text of `len` positions, since no hole is long enough although all
+    /// together would be.
     pub fn unusable(&self, len: usize) -> usize {
         let (wanted, free) = (self.region_of(len), self.total - self.num_held());
         match free >= wanted && self.hole(wanted).is_none() {

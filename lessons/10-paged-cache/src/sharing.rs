@@ -7,8 +7,8 @@ use continuous_batching::SeqId;
 /// The sharing options of a request. It carries them from its submission on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// A request with the same prompt and salt, whose blocks this request takes over once they are computed. Until then it waits, and in an engine
-    /// without overtaking, so do the requests behind it.
+    /// A request with the same prompt and salt, whose blocks this request takes over once they are computed. Until then
+    /// it waits, and in an engine without overtaking, so do the requests behind it.
     pub parent: Option<SeqId>,
     /// Requests share blocks by content only with requests of the same salt.
     pub salt: Salt,
@@ -27,7 +27,8 @@ impl Shares for Sharing {
     }
 }
 
-/// A request with nothing attached has the default options: no parent, and the salt that all such requests have in common.
+/// A request with nothing attached has the default options: no parent, and the salt that all such requests have in
+/// common.
 impl Shares for () {
     fn sharing(&self) -> Sharing {
         Sharing::default()

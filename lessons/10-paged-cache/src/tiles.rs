@@ -1,7 +1,8 @@
 //! A table as tiles: some blocks that are read in one call of a kernel, wherever they lie.
 //!
-//! A block of 16 positions is too little work for a call of its own. A tile is enough of it, and with the usual sizes its keys or values of one head
-//! still fit the nearest cache: 64 positions of 64 numbers are 16 KiB. Its last piece may bring it to twice that, and a longer block is a tile of its own.
+//! A block of 16 positions is too little work for a call of its own. A tile is enough of it, and with the usual sizes
+//! its keys or values of one head still fit the nearest cache: 64 positions of 64 numbers are 16 KiB. Its last piece
+//! may bring it to twice that, and a longer block is a tile of its own.
 
 use crate::block::BlockId;
 use crate::pieces::pieces;
@@ -41,7 +42,8 @@ impl Tile {
     }
 }
 
-/// The first `context_len` positions of a sequence in tiles, in order. Numbers of a key head stand as `[num_blocks, block_size, head_dim]`.
+/// The first `context_len` positions of a sequence in tiles, in order. Numbers of a key head stand as
+/// `[num_blocks, block_size, head_dim]`.
 ///
 /// # Panics
 /// When it comes to a block that the table lacks.

@@ -1,15 +1,16 @@
 //! Attention of a sequence's rows through its table.
 //!
 //! The simple version is [`attend_blocks`], row by row, and it is the oracle of the tests. What this one adds, and why:
-//! 1. The rows of a prompt see the same blocks, each row one position more. Row by row, every key passes through the nearest cache once a row. So the
-//!    loops are exchanged: the outer one goes over tiles, the inner one over rows, and all rows but the first find what
-//!    they read in the nearest cache.
+//! 1. The rows of a prompt see the same blocks, each row one position more. Row by row, every key passes through the
+//!    nearest cache once a row. So the loops are exchanged: the outer one goes over tiles, the inner one over rows, and
+//!    all rows but the first find what they read in the nearest cache.
 //! 2. A kernel is called once for several blocks; for the scores, also once for all rows. Sixteen positions are too
 //!    little work for a call of its own.
 //!
-//! No bit changes: a score depends on one row and one key, and each output adds its values in ascending order, now with other rows in between. Tried on
-//! two cores with AVX-512, a prompt of 512 rows, blocks of 16 in no order: row by row it took 1.6 times as long as over lesson 08's slots, this
-//! way 0.96 times. With prefetching as in [`crate::ahead`] it took 1.07 times as long.
+//! No bit changes: a score depends on one row and one key, and each output adds its values in ascending order, now with
+//! other rows in between. Tried on two cores with AVX-512, a prompt of 512 rows, blocks of 16 in no order: row by row
+//! it took 1.6 times as long as over lesson 08's slots, this way 0.96 times. With prefetching as in [`crate::ahead`] it
+//! took 1.07 times as long.
 
 use crate::ahead::attend_ahead;
 use crate::block::BlockId;

@@ -1,7 +1,8 @@
 //! One load held in three ways: lengths only, no model.
 //!
-//! A step is the same for all: waiting texts join, oldest first, while there is room; each running text gets one more token; finished texts end. A text
-//! that can not grow waits, and no other joins meanwhile; if no text can grow, the youngest is preempted and begins anew.
+//! A step is the same for all: waiting texts join, oldest first, while there is room; each running text gets one more
+//! token; finished texts end. A text that can not grow waits, and no other joins meanwhile; if no text can grow, the
+//! youngest is preempted and begins anew.
 
 use crate::block_manager::BlockManager;
 use crate::regions::Regions;

@@ -13,8 +13,8 @@ use paged_cache::{BlockManager, PagedCache};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// After a warm-up a step allocates nothing: also where a row needs a new block, a block is published or evicted, and where requests join, wait, end or are
-/// cancelled. (One thread, as in lesson 05's test.)
+/// After a warm-up a step allocates nothing: also where a row needs a new block, a block is published or evicted, and
+/// where requests join, wait, end or are cancelled. (One thread, as in lesson 05's test.)
 #[test]
 fn a_step_allocates_nothing_after_warm_up() {
     let mut model = Model::open("stories").unwrap();

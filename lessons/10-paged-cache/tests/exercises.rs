@@ -1,5 +1,5 @@
-//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
-//! writes; `whole` at the end plays all of them together.
+//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that
+//! another one writes; `whole` at the end plays all of them together.
 
 use fixtures::expect;
 use paged_cache::BlockId;
@@ -177,7 +177,8 @@ mod ex_10_3_attend_by_table {
         (0..count as u32).map(|i| number(i) as f32 / 1000.0 - 1.0).collect()
     }
 
-    /// One case: a text of `context_len` positions in the blocks of `table`, of `num_blocks`; everything that is not its own is NaN.
+    /// One case: a text of `context_len` positions in the blocks of `table`, of `num_blocks`; everything that is not
+    /// its own is NaN.
     #[track_caller]
     fn check(table: &[u32], num_blocks: usize, block_size: usize, group: usize, head_dim: usize, context_len: usize) {
         let (q, keys, values) = (
@@ -260,14 +261,16 @@ mod ex_10_3_attend_by_table {
         }
     }
 
-    /// Softmax turns scores into weights that add up to one over the whole text. A softmax for each block adds up to one for each block.
+    /// Softmax turns scores into weights that add up to one over the whole text. A softmax for each block adds up to
+    /// one for each block.
     #[test]
     fn softmax_sees_all_scores() {
         check(&[3, 1], 4, 2, 1, 16, 4);
         check(&[3, 1, 0, 2], 4, 1, 1, 16, 4);
     }
 
-    /// The scores of a query head are neighbours over the whole text, `context_len` apart from those of the next head, and not a block's length.
+    /// The scores of a query head are neighbours over the whole text, `context_len` apart from those of the next head,
+    /// and not a block's length.
     #[test]
     fn query_heads_of_a_group_keep_their_scores_apart() {
         check(&[0], 1, 4, 3, 16, 4);
@@ -365,7 +368,8 @@ mod ex_10_4_hash_chain {
         expect("9 9 | 3 4 is asked for", matching(&index, 0, &[9, 9, 3, 4]).0, [1]);
     }
 
-    /// The block in the middle is gone. The third one is still published, and its keys belong to exactly this text; but the keys between are missing.
+    /// The block in the middle is gone. The third one is still published, and its keys belong to exactly this text; but
+    /// the keys between are missing.
     #[test]
     fn the_first_miss_ends_the_match() {
         let mut index = PrefixIndex::new(8, BLOCK);
@@ -622,8 +626,8 @@ mod whole {
     use paged_cache::{BlockManager, PagedCache};
     use std::collections::BTreeMap;
 
-    /// The tokens were computed by `transformers`, one prompt at a time; here all prompts share blocks of three positions, each comes twice, and the
-    /// second time its beginning is there.
+    /// The tokens were computed by `transformers`, one prompt at a time; here all prompts share blocks of three
+    /// positions, each comes twice, and the second time its beginning is there.
     #[test]
     fn a_small_model_answers_from_blocks_as_the_reference_answers() {
         let golden = fixtures::golden("some-kv-tied-bf16");

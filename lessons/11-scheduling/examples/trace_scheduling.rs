@@ -1,13 +1,14 @@
-//! Records what the book's interactive figure shows: the rows of each request in each step, and which requests are preempted, for every choice of budget,
-//! chunk, order, memory and preemption.
+//! Records what the book's interactive figure shows: the rows of each request in each step, and which requests are
+//! preempted, for every choice of budget, chunk, order, memory and preemption.
 //!
 //! ```text
 //! cargo run -q -p lesson11 --example trace_scheduling > target/scheduling.json && mv target/scheduling.json book/figures/scheduling.json
 //! ```
 //!
-//! The scheduler of this lesson runs over real blocks, with a runner that computes nothing. Time is virtual: a step of `r` rows takes `19 + r` units, and one
-//! more for each block that is copied. A step is written as `23A1B1c8-D`: it takes 23 units; A and B get a row and a token each; C gets eight rows and
-//! no token yet; D is preempted. `~D` is preempted to the host pool. The figure's script plays these steps and makes the sentences.
+//! The scheduler of this lesson runs over real blocks, with a runner that computes nothing. Time is virtual: a step of
+//! `r` rows takes `19 + r` units, and one more for each block that is copied. A step is written as `23A1B1c8-D`: it
+//! takes 23 units; A and B get a row and a token each; C gets eight rows and no token yet; D is preempted. `~D` is
+//! preempted to the host pool. The figure's script plays these steps and makes the sentences.
 
 use anyhow::ensure;
 use continuous_batching::runner::NoModel;
@@ -234,8 +235,8 @@ fn engine(setting: &Setting) -> Engine<NoModel, SwapSpace, Scheduler, Meta> {
     Engine::with(NoModel::new(1), memory, scheduler, engine_limits)
 }
 
-/// The engine on the figure's requests. Each is submitted before the first step that begins after its time. Returns the steps, as the head of this file
-/// says.
+/// The engine on the figure's requests. Each is submitted before the first step that begins after its time. Returns the
+/// steps, as the head of this file says.
 fn run(requests: &[Planned], setting: &Setting) -> anyhow::Result<String> {
     ensure!(
         requests.is_sorted_by_key(|request| request.at),

@@ -1,8 +1,10 @@
 //! One number for how evenly something was shared.
 
-/// Jain's index of what each got: 1 when all got the same, 1/n when one of n got all. With no shares, or when all are zero, it is 1.
+/// Jain's index of what each got: 1 when all got the same, 1/n when one of n got all. With no shares, or when all are
+/// zero, it is 1.
 ///
-/// Source: Jain, Chiu and Hawe 1984, "A quantitative measure of fairness and discrimination for resource allocation in shared computer systems", DEC TR-301.
+/// Source: Jain, Chiu and Hawe 1984, "A quantitative measure of fairness and discrimination for resource allocation in
+/// shared computer systems", DEC TR-301.
 // ANCHOR: jain
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();

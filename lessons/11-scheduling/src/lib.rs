@@ -1,7 +1,8 @@
 //! Lesson 11, scheduling: whose turn is it?
 //!
-//! Memory now follows length, and more requests run than memory could hold to their ends. So three questions come up in every step: how many rows of which
-//! request, which one joins next, and which one is preempted when memory has run out. Each has a small answer in numbers, without tokens and floats.
+//! Memory now follows length, and more requests run than memory could hold to their ends. So three questions come up in
+//! every step: how many rows of which request, which one joins next, and which one is preempted when memory has run
+//! out. Each has a small answer in numbers, without tokens and floats.
 //!
 //! **New here**, in reading order:
 //!
@@ -22,7 +23,8 @@
 //!
 //! **Supersedes** [`continuous_batching::FirstCome`] by [`Scheduler`]. The engine stays lesson 08's.
 //!
-//! **Cost**: a few looks at each request in a step. A preempted request costs its rows once more, or two copies of its keys and values.
+//! **Cost**: a few looks at each request in a step. A preempted request costs its rows once more, or two copies of its
+//! keys and values.
 
 pub mod meta;
 

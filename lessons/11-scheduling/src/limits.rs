@@ -15,14 +15,15 @@ pub enum Preemption {
 /// What the scheduler may do in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepLimits {
-    /// Largest number of rows of a step, prompts and decodes together. At least the number of requests that may run, so that every stream gets a token
-    /// in every step.
+    /// Largest number of rows of a step, prompts and decodes together. At least the number of requests that may run, so
+    /// that every stream gets a token in every step.
     pub max_step_tokens: usize,
     /// Largest number of rows of one prompt in a step.
     pub max_chunk_tokens: usize,
     /// How memory is taken back.
     pub preemption: Preemption,
-    /// Longest wait for a first row; a request that has waited longer is cancelled. With `None` requests wait without limit.
+    /// Longest wait for a first row; a request that has waited longer is cancelled. With `None` requests wait without
+    /// limit.
     pub max_wait: Option<Duration>,
 }
 

@@ -17,7 +17,8 @@ pub struct TenantId(pub u32);
 pub struct Class(pub u8);
 
 // ANCHOR: meta
-/// What a submitter attaches to a request, besides its tokens. A request that has more attached gives access to it by `AsRef` and `AsMut`.
+/// What a submitter attaches to a request, besides its tokens. A request that has more attached gives access to it by
+/// `AsRef` and `AsMut`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     /// Tenant whose account the rows of the request are counted on.
@@ -43,8 +44,8 @@ impl AsMut<Meta> for Meta {
     }
 }
 
-/// Requests of one tenant share what they have in common; those of different tenants share nothing, so that no tenant can find out by timing what
-/// another one has asked.
+/// Requests of one tenant share what they have in common; those of different tenants share nothing, so that no tenant
+/// can find out by timing what another one has asked.
 impl Shares for Meta {
     fn sharing(&self) -> Sharing {
         Sharing {
@@ -54,7 +55,8 @@ impl Shares for Meta {
     }
 }
 
-/// Number of rows that have to be computed before the next token of a request, where `num_stored` of its tokens lie in the host pool.
+/// Number of rows that have to be computed before the next token of a request, where `num_stored` of its tokens lie in
+/// the host pool.
 pub fn missing_rows<X>(request: &Request<X>, num_stored: usize) -> usize {
     // At least one row, also where all tokens are kept: the next token comes from a row that is computed.
     let kept = request.num_computed.max(num_stored);

@@ -13,8 +13,9 @@ pub struct Quota {
 impl Quota {
     /// Opens the account of a tenant whose request arrived, where `present` are the tenants of all other requests.
     ///
-    /// A tenant without another request was away. It starts with as many rows as the least served of the present ones: with the few rows of its old
-    /// account it would be served alone until it had caught up. Where no other tenant is present, all start from the highest account so far.
+    /// A tenant without another request was away. It starts with as many rows as the least served of the present ones:
+    /// with the few rows of its old account it would be served alone until it had caught up. Where no other tenant is
+    /// present, all start from the highest account so far.
     pub fn welcome(&mut self, tenant: TenantId, present: impl Iterator<Item = TenantId> + Clone) {
         if present.clone().any(|other| other == tenant) {
             return;

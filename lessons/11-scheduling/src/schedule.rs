@@ -9,8 +9,8 @@
 //!
 //! Supersedes [`continuous_batching::FirstCome`]; the engine around it stays.
 //!
-//! Why it ends: the oldest running request is never preempted and gets a row in every step, so it comes to its end; then the next one is the oldest.
-//! A request that does not fit alone was refused when it was submitted.
+//! Why it ends: the oldest running request is never preempted and gets a row in every step, so it comes to its end;
+//! then the next one is the oldest. A request that does not fit alone was refused when it was submitted.
 
 use crate::exercises::budget::fill;
 use crate::exercises::part::next_part;
@@ -49,7 +49,8 @@ struct Scratch {
 // ANCHOR: scheduler
 /// Decides with a budget for each step, an order of joining, and memory that can be taken back.
 pub struct Scheduler {
-    /// Time of the step, on the clock of [`Meta::arrival`]. The owner of the engine sets it before each step; policies compare it with arrivals.
+    /// Time of the step, on the clock of [`Meta::arrival`]. The owner of the engine sets it before each step; policies
+    /// compare it with arrivals.
     pub now: Duration,
     /// What a step may compute.
     pub limits: StepLimits,
@@ -116,8 +117,8 @@ impl Scheduler {
 
 // ANCHOR: schedule
 impl<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>> Schedule<M, X> for Scheduler {
-    /// Cost: a few looks at each running request, and for each one that joins a look at each waiting one. Nothing is allocated while no request joins
-    /// or is preempted.
+    /// Cost: a few looks at each running request, and for each one that joins a look at each waiting one. Nothing is
+    /// allocated while no request joins or is preempted.
     fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch) {
         let budget = self.limits.max_step_tokens;
         let most = limits.max_running;

@@ -17,7 +17,8 @@ pub struct ScheduleStats {
     pub preemptions: u64,
     /// Number of preemptions that copied keys and values to the host pool.
     pub swapped: u64,
-    /// Number of tokens whose keys and values were dropped; they are computed once more, unless the prefix cache still has them.
+    /// Number of tokens whose keys and values were dropped; they are computed once more, unless the prefix cache still
+    /// has them.
     pub recomputed_tokens: u64,
     /// Number of requests that were cancelled because they waited too long for a first row.
     pub timed_out: u64,

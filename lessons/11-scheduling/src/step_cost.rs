@@ -5,7 +5,8 @@ use serde::Serialize;
 use std::time::Duration;
 
 // ANCHOR: step_cost
-/// Time of a step = constant + rows x per_row + pairs x per_pair. A pair is a row and one of the positions that it attends to.
+/// Time of a step = constant + rows x per_row + pairs x per_pair. A pair is a row and one of the positions that it
+/// attends to.
 ///
 /// The constant is the reading of the weights, which all rows share; a row is its arithmetic; a pair its part in
 /// attention. Each token that is swapped out or back costs `per_copied`.
@@ -23,7 +24,8 @@ pub struct StepCost {
 // ANCHOR_END: step_cost
 
 impl Default for StepCost {
-    /// Stated, not measured: a small server that reads 8000 tokens of a prompt a second and decodes one text in 6 ms a token.
+    /// Stated, not measured: a small server that reads 8000 tokens of a prompt a second and decodes one text in 6 ms a
+    /// token.
     fn default() -> StepCost {
         StepCost {
             constant: Duration::from_millis(6),

@@ -1,8 +1,9 @@
 //! Blocks that can be taken from a running request, and a host pool behind them.
 //!
-//! The host pool is a second allocator. Its blocks are numbered behind those of the device, so a swap is a list of copies in the batch like any other:
-//! `device block -> host block` when a request is preempted, `host block -> device block` when it is admitted again. The runner's cache needs
-//! [`SwapSpace::num_blocks`] blocks in all. (On this machine both pools are in the same memory; with a GPU they are not, and nothing here changes.)
+//! The host pool is a second allocator. Its blocks are numbered behind those of the device, so a swap is a list of
+//! copies in the batch like any other: `device block -> host block` when a request is preempted,
+//! `host block -> device block` when it is admitted again. The runner's cache needs [`SwapSpace::num_blocks`] blocks in
+//! all. (On this machine both pools are in the same memory; with a GPU they are not, and nothing here changes.)
 
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
@@ -26,7 +27,8 @@ pub struct SwapStats {
     pub out: u64,
     /// Number of sequences that were copied back.
     pub back: u64,
-    /// Number of tokens of all copies, both ways. Tokens that the prefix cache still had on the way back are not copied.
+    /// Number of tokens of all copies, both ways. Tokens that the prefix cache still had on the way back are not
+    /// copied.
     pub tokens: u64,
 }
 
@@ -85,7 +87,8 @@ impl SwapSpace {
     }
 
     // ANCHOR: swap_in
-    /// Admits a request whose keys and values lie in the host pool, and has them copied back. If there is no room for all of it, it stays where it is.
+    /// Admits a request whose keys and values lie in the host pool, and has them copied back. If there is no room for
+    /// all of it, it stays where it is.
     fn swap_in<X: Shares>(&mut self, request: &mut Request<X>, index: usize) -> Admission {
         if self.device.admit(request) == Admission::NoRoom {
             return Admission::NoRoom;
@@ -100,7 +103,8 @@ impl SwapSpace {
             self.device.copy_first(from, to);
         }
         if shared < len {
-            // The copies are made before the next pass, and nothing reads the blocks earlier: they count as computed from now on.
+            // The copies are made before the next pass, and nothing reads the blocks earlier: they count as computed
+            // from now on.
             request.num_computed = len;
             self.device.note_computed(request);
             self.stats.tokens += (len - shared) as u64;
@@ -147,7 +151,8 @@ impl Reclaim for SwapSpace {
             self.device.copy_first(from.0, to);
         }
         self.stored.push(Stored { id, len, blocks });
-        // Freed although it is still to be copied: copies come before all rows of the next pass, and in the order in which they were asked for.
+        // Freed although it is still to be copied: copies come before all rows of the next pass, and in the order in
+        // which they were asked for.
         self.drop_blocks(id);
         self.stats.out += 1;
         self.stats.tokens += len as u64;

@@ -107,8 +107,8 @@ impl StepTrace {
     }
 }
 
-/// The steps as lines of text: a line for a step, a cell for a request. `7+` is seven rows with more to come, `7` seven rows and a token, `w` waits, `<` was
-/// preempted, `·` is not here.
+/// The steps as lines of text: a line for a step, a cell for a request. `7+` is seven rows with more to come, `7` seven
+/// rows and a token, `w` waits, `<` was preempted, `·` is not here.
 pub fn picture(steps: &[StepTrace], num_requests: usize) -> String {
     let mut text = String::new();
     for step in steps {

@@ -1,7 +1,8 @@
-//! Schedulers that forget a request. The exercise "Catch starvation" asks for a test that tells them from the right one.
+//! Schedulers that forget a request. The exercise "Catch starvation" asks for a test that tells them from the right
+//! one.
 //!
-//! They have no model and no tokens: a request is a class, a number of steps and a size. Two of them run at a time, and together they may be as large as
-//! memory is. What is left is the question which request joins next.
+//! They have no model and no tokens: a request is a class, a number of steps and a size. Two of them run at a time, and
+//! together they may be as large as memory is. What is left is the question which request joins next.
 
 use continuous_batching::request::SeqId;
 
@@ -15,7 +16,8 @@ pub const AGE: u64 = 6;
 // ANCHOR: subject
 /// What a test sees of a scheduler.
 pub trait Subject {
-    /// A request that runs for `steps` steps and holds `size` of [`ROOM`]; both at least 1. Class 0 is the most urgent. Ids count up from 1.
+    /// A request that runs for `steps` steps and holds `size` of [`ROOM`]; both at least 1. Class 0 is the most urgent.
+    /// Ids count up from 1.
     fn submit(&mut self, class: u8, steps: usize, size: usize) -> SeqId;
     /// Preempts a running request: it waits again, and keeps what it has done.
     fn preempt(&mut self, id: SeqId);

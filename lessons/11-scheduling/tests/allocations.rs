@@ -23,8 +23,9 @@ fn submit(engine: &mut NumbersEngine, count: usize) {
     }
 }
 
-/// With 256 requests that run and 64 that wait, a step in which no request joins allocates nothing, while prompts are read in chunks and while all decode.
-/// (Requests of the same lengths were there before, as tables of blocks grow with the longest.)
+/// With 256 requests that run and 64 that wait, a step in which no request joins allocates nothing, while prompts are
+/// read in chunks and while all decode. (Requests of the same lengths were there before, as tables of blocks grow with
+/// the longest.)
 #[test]
 fn a_step_with_256_running_requests_allocates_nothing() {
     let setup = Setup::new(RUNNING, 256).with_budget(512, 8);

@@ -1,5 +1,5 @@
-//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that another one
-//! writes; `whole` at the end plays all of them together.
+//! What each exercise must do, smallest case first. One group an exercise, each with its own function and nothing that
+//! another one writes; `whole` at the end plays all of them together.
 
 use fixtures::expect;
 
@@ -460,7 +460,8 @@ mod ex_11_9_next_part {
     use scheduling::exercises::part::next_part;
     use training::TokenId;
 
-    /// A request with a prompt and an answer of these lengths, of which the first `computed` tokens are computed, gets `rows` rows.
+    /// A request with a prompt and an answer of these lengths, of which the first `computed` tokens are computed, gets
+    /// `rows` rows.
     #[track_caller]
     fn check(prompt: usize, output: usize, computed: usize, rows: usize, expected: (usize, usize, bool)) {
         let mut request = Request::new(SeqId(0), &vec![TokenId(7); prompt], 10, 64);
@@ -492,7 +493,8 @@ mod ex_11_9_next_part {
         check(4, 3, 6, 1, (6, 7, true));
     }
 
-    /// Preempted, with its blocks dropped: positions 0 to 2, 3 to 5, and 6. The second part lies behind the prompt, and its next token is known.
+    /// Preempted, with its blocks dropped: positions 0 to 2, 3 to 5, and 6. The second part lies behind the prompt, and
+    /// its next token is known.
     #[test]
     fn an_answer_that_is_read_again_asks_for_nothing_before_its_end() {
         check(4, 3, 0, 3, (0, 3, false));
@@ -731,7 +733,8 @@ mod whole {
         expect(&format!("rows of both in each step\n{drawn}"), cells, expected);
     }
 
-    /// Two texts that can not both be long, by recompute and by swap: every request gets all of its tokens, and one was preempted.
+    /// Two texts that can not both be long, by recompute and by swap: every request gets all of its tokens, and one was
+    /// preempted.
     #[test]
     fn two_texts_in_the_memory_of_one_both_end() {
         for preemption in [Preemption::Recompute, Preemption::Swap] {

@@ -4,11 +4,12 @@ use crate::memory::{Admission, Memory};
 use crate::queues::Queues;
 use crate::request::Status;
 
-/// Moves waiting requests to the running ones, the oldest first, while fewer than `max_running` run and memory admits them. The first request that
-/// finds no room ends the loop, so no request overtakes another. A request that joins goes to the end of the running queue and becomes
-/// [`Status::Prefilling`].
+/// Moves waiting requests to the running ones, the oldest first, while fewer than `max_running` run and memory admits
+/// them. The first request that finds no room ends the loop, so no request overtakes another. A request that joins goes
+/// to the end of the running queue and becomes [`Status::Prefilling`].
 ///
-/// Called before every pass, so a place that became free in one step is taken in the next. Returns the number of requests that joined.
+/// Called before every pass, so a place that became free in one step is taken in the next. Returns the number of
+/// requests that joined.
 pub fn admit<M: Memory<X>, X>(queues: &mut Queues<X>, memory: &mut M, max_running: usize) -> usize {
     // ANCHOR: ex_08_2
     let before = queues.running.len();

@@ -3,12 +3,13 @@
 use crate::careless::{NUM_SLOTS, Subject};
 use crate::request::SeqId;
 
-/// Tests what an engine does at a cancel: `Ok` for the right one ([`crate::careless::correct`]), and for each careless one of
-/// [`crate::careless::CARELESS`] an error that says in a few words what was seen.
+/// Tests what an engine does at a cancel: `Ok` for the right one ([`crate::careless::correct`]), and for each careless
+/// one of [`crate::careless::CARELESS`] an error that says in a few words what was seen.
 ///
-/// `make` gives a new engine with two slots at each call. What a cancel promises: the request gets no token after it, whether it waits, is in a
-/// slot, or is in the batch of a step that runs; its slot is free again, once; all other requests get all of their tokens, and none of them
-/// begins in an earlier step than a request that was submitted before it; a cancel of a request that has ended does nothing.
+/// `make` gives a new engine with two slots at each call. What a cancel promises: the request gets no token after it,
+/// whether it waits, is in a slot, or is in the batch of a step that runs; its slot is free again, once; all other
+/// requests get all of their tokens, and none of them begins in an earlier step than a request that was submitted
+/// before it; a cancel of a request that has ended does nothing.
 ///
 /// # Errors
 /// What was seen, for an engine that breaks one of these promises.

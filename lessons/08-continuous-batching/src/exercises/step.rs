@@ -13,10 +13,10 @@ use crate::schedule::Schedule;
 /// 1. *Schedule*: [`Engine::schedule`] fills the batch. Its sequences stand in the order of the running queue.
 /// 2. *Forward*: the runner gives one row of logits for each sequence of [`crate::batch::Batch::sampling`].
 /// 3. *Choose*: one token from each row, kept in `engine.next`. If a choice fails, its error is kept there.
-/// 4. *Publish*: the rows of the pass count as computed. Requests that were cancelled while the model computed get no token. A failed choice ends
-///    its own request with [`FinishReason::ChoiceFailed`]. Every other request accepts its token, and a token that belongs to the output is an
-///    [`Event::Token`], in the order of the batch. A receiver that is gone ends its own request. Then finished requests leave, and all ends are
-///    reported.
+/// 4. *Publish*: the rows of the pass count as computed. Requests that were cancelled while the model computed get no
+///    token. A failed choice ends its own request with [`FinishReason::ChoiceFailed`]. Every other request accepts its
+///    token, and a token that belongs to the output is an [`Event::Token`], in the order of the batch. A receiver that
+///    is gone ends its own request. Then finished requests leave, and all ends are reported.
 ///
 /// An empty batch is computed and published like any other: there may be ends to report.
 ///

@@ -1,8 +1,10 @@
-//! The KV oracle: a model without weights that shows a slip of a cache as a wrong token, in microseconds. For tests of this cache and of all later ones.
+//! The KV oracle: a model without weights that shows a slip of a cache as a wrong token, in microseconds. For tests of
+//! this cache and of all later ones.
 //!
-//! A wrong position, a stale key, a slot given away twice: in a real model such a slip shifts some logits a little, and often the same token wins
-//! all the same. Here every number that is read back counts. The oracle writes what it knows of a row into the real cache through the real
-//! [`KvCache::append`], reads all of it back through the real [`KvCache::attend`], and its next token is a hash of all that it read.
+//! A wrong position, a stale key, a slot given away twice: in a real model such a slip shifts some logits a little, and
+//! often the same token wins all the same. Here every number that is read back counts. The oracle writes what it knows
+//! of a row into the real cache through the real [`KvCache::append`], reads all of it back through the real
+//! [`KvCache::attend`], and its next token is a hash of all that it read.
 //!
 //! ```text
 //! h = token of each row
@@ -19,8 +21,9 @@
 //! that asks for a position after the row's own gets the row's own, because the context ends there. If the context were
 //! too long, the head would read a later position, and the token would be wrong.
 //!
-//! What the oracle should say is also computed without any cache, by [`expected`]. [`play`] runs a plan of arrivals and cancellations against an
-//! engine and compares, [`sweep`] many of them. [`listener`] and [`single`] are for tests with a real model.
+//! What the oracle should say is also computed without any cache, by [`expected`]. [`play`] runs a plan of arrivals and
+//! cancellations against an engine and compares, [`sweep`] many of them. [`listener`] and [`single`] are for tests with
+//! a real model.
 
 pub mod expected;
 pub mod listener;
@@ -62,8 +65,8 @@ pub struct Oracle<C> {
 }
 
 impl<C: KvCache> Oracle<C> {
-    /// An oracle over a cache, for contexts of up to `max_seq_len` tokens; [`config`] is the shape that the cache needs. Cost of a row: `max_seq_len`
-    /// query heads for each key head and layer.
+    /// An oracle over a cache, for contexts of up to `max_seq_len` tokens; [`config`] is the shape that the cache
+    /// needs. Cost of a row: `max_seq_len` query heads for each key head and layer.
     ///
     /// # Panics
     /// Beyond 1024 tokens, where f32 can not keep positions apart any more.
@@ -72,7 +75,8 @@ impl<C: KvCache> Oracle<C> {
         // A query head for each position and key head, so that every position is asked for.
         let config = config(max_seq_len);
         // ANCHOR: one_hot
-        // Scores are divided by the root of head_dim, which is 2: neighbours of j lie 512 below it, and e^-512 is zero in f32.
+        // Scores are divided by the root of head_dim, which is 2: neighbours of j lie 512 below it, and e^-512 is zero
+        // in f32.
         const SHARPNESS: f32 = 1024.0;
         let picks = (0..max_seq_len).map(|j| [2.0 * SHARPNESS * j as f32, -SHARPNESS, 0.0, 0.0]);
         let of_one_head: Vec<f32> = picks.flatten().collect();
@@ -154,7 +158,8 @@ impl<C: KvCache> Runner for Oracle<C> {
     }
 }
 
-/// The shape of an oracle for contexts of up to `max_seq_len` tokens: a query head for each position, for each key head.
+/// The shape of an oracle for contexts of up to `max_seq_len` tokens: a query head for each position, for each key
+/// head.
 pub fn config(max_seq_len: usize) -> LlamaConfig {
     LlamaConfig {
         vocab_size: VOCAB_SIZE,
@@ -187,7 +192,8 @@ fn value(hidden: u32, position: usize, layer: usize, kv_head: usize) -> [f32; HE
     [hidden as f32, position as f32, place as f32, 1.0]
 }
 
-/// What a row knows after it has read: 24 bits that depend on every bit and on the order of what it knew and read. (FNV-1a over words.)
+/// What a row knows after it has read: 24 bits that depend on every bit and on the order of what it knew and read.
+/// (FNV-1a over words.)
 fn mix(hidden: u32, read: impl Iterator<Item = f32>) -> u32 {
     let start = (0xcbf2_9ce4_8422_2325 ^ u64::from(hidden)).wrapping_mul(0x100_0000_01b3);
     let step = |hash: u64, read: f32| (hash ^ u64::from(read.to_bits()) ^ hash >> 29).wrapping_mul(0x100_0000_01b3);

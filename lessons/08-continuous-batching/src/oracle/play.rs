@@ -91,8 +91,8 @@ type Played<R, M, S, X> = Engine<Interrupted<R>, M, S, X>;
 /// - the invariants hold after every step;
 /// - no memory is held at the end, and the end comes.
 ///
-/// `attach(step, index)` gives what is attached to request `index` of the plan, which is submitted before `step`. `after_step` is called after each
-/// step, for further checks, or to overwrite unused memory.
+/// `attach(step, index)` gives what is attached to request `index` of the plan, which is submitted before `step`.
+/// `after_step` is called after each step, for further checks, or to overwrite unused memory.
 ///
 /// # Panics
 /// When one of these does not hold.

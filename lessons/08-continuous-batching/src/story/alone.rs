@@ -68,7 +68,8 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All of them through one engine. Cancels that come while the model computes are sent from the choice, which runs after the pass.
+/// All of them through one engine. Cancels that come while the model computes are sent from the choice, which runs
+/// after the pass.
 fn together(scene: &Scene, jobs: &[Job]) -> anyhow::Result<BTreeMap<SeqId, (Vec<TokenId>, FinishReason)>> {
     let engine = scene.engine(SLOTS, longest(jobs));
     let canceller = engine.canceller();

@@ -65,7 +65,8 @@ impl Columns {
         }
     }
 
-    /// Shows the text of the open line. Of a request that goes on, the last word stays for the next line, as it may not be whole.
+    /// Shows the text of the open line. Of a request that goes on, the last word stays for the next line, as it may not
+    /// be whole.
     pub fn end_line(&mut self, story: &mut Story) {
         let width = self.width;
         let cells = self.slots.iter_mut().map(|(text, mark)| {

@@ -10,7 +10,8 @@ use lab::story::{Claim, Story, Verdict};
 use static_batching::BatchState;
 use training::TokenId;
 
-/// C1 and C3: tokens a second, static against continuous, on each mix. Returns requests a second of the static batches on the mix of three kinds.
+/// C1 and C3: tokens a second, static against continuous, on each mix. Returns requests a second of the static batches
+/// on the mix of three kinds.
 pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<f64> {
     story.step(
         "Race on four kinds of traffic",

@@ -41,7 +41,8 @@ struct Scene {
 type SlotEngine<'a> = Engine<ModelRunner<'a>, Slots>;
 
 impl Scene {
-    /// An engine for up to `num_slots` requests of up to `capacity` tokens each. It ends texts where the model's config says so.
+    /// An engine for up to `num_slots` requests of up to `capacity` tokens each. It ends texts where the model's config
+    /// says so.
     fn engine(&self, num_slots: usize, capacity: usize) -> SlotEngine<'_> {
         let capacity = capacity.min(self.model.config.llama.max_seq_len);
         let cache = SlotCache::new(&self.model.config.llama, num_slots, capacity);

@@ -15,7 +15,8 @@ use training::TokenId;
 /// Slots of the opening: the number of texts that fit beside each other on a screen.
 const SLOTS: usize = 3;
 
-/// Beginnings, and the number of tokens that each goes on for: to the end of a sentence, with the checkpoint of this workbook.
+/// Beginnings, and the number of tokens that each goes on for: to the end of a sentence, with the checkpoint of this
+/// workbook.
 const TEXTS: [(&str, usize); 6] = [
     ("Once upon a time", 9),
     ("Not so long ago there lived", 38),

@@ -1,6 +1,7 @@
 //! Requests that come one by one, served by the engine on any clock.
 //!
-//! Arrivals are times set beforehand. A latency counts from the arrival, not from the moment at which the engine looked at it.
+//! Arrivals are times set beforehand. A latency counts from the arrival, not from the moment at which the engine looked
+//! at it.
 
 use continuous_batching::{Delivery, Engine, Event, Memory, Runner};
 use static_batching::clock::Clock;
@@ -53,8 +54,9 @@ impl Times {
     }
 }
 
-/// Serves all requests, each a prompt and a number of new tokens: before each step the engine gets those that have arrived. `after_step` lets time
-/// pass on a clock that does not move by itself. The engine is new: its first request has number 0. Returns one entry for each request.
+/// Serves all requests, each a prompt and a number of new tokens: before each step the engine gets those that have
+/// arrived. `after_step` lets time pass on a clock that does not move by itself. The engine is new: its first request
+/// has number 0. Returns one entry for each request.
 pub fn serve<'p, C: Clock, R: Runner, M: Memory>(
     engine: &mut Engine<R, M>,
     clock: &mut C,

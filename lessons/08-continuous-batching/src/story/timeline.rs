@@ -1,6 +1,7 @@
 //! Which request held which slot at which step, drawn with letters: a line for each slot, a column for each step.
 //!
-//! A slot in a step is one character: `A` for the first request, `·` for a request that is done and waits for others, a blank for no request.
+//! A slot in a step is one character: `A` for the first request, `·` for a request that is done and waits for others, a
+//! blank for no request.
 
 use super::trace::StepTrace;
 use lab::story::Story;

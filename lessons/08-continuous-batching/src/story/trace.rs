@@ -35,7 +35,8 @@ pub struct Seat {
     pub rows: usize,
 }
 
-/// Takes one step of an engine whose memory is slots. Returns what it did, unless it computed nothing and reported nothing.
+/// Takes one step of an engine whose memory is slots. Returns what it did, unless it computed nothing and reported
+/// nothing.
 ///
 /// # Errors
 /// Those of [`Engine::step`].

@@ -25,7 +25,8 @@ const SHORT: (usize, usize) = (16, 8);
 /// Requests of a round that run alone, in lesson 06's loop.
 const ALONE: usize = 15;
 
-/// Times of the short requests of a round: in static batches, in the engine, alone. For those alone only the first token is measured.
+/// Times of the short requests of a round: in static batches, in the engine, alone. For those alone only the first
+/// token is measured.
 pub type Round = [(&'static str, Vec<Times>); 3];
 
 /// A percentile of some times, in milliseconds.

@@ -37,8 +37,8 @@ fn a_request_that_comes_while_others_run_joins_at_the_next_step() {
     assert_eq!((times[2].arrived, times[2].returned), (ms(50), ms(51)));
 }
 
-/// C2 and C4 in steps, with equal time a step for both: a short request waits neither for the end of a batch that it came too late for, nor for the
-/// longest of its own.
+/// C2 and C4 in steps, with equal time a step for both: a short request waits neither for the end of a batch that it
+/// came too late for, nor for the longest of its own.
 #[test]
 fn the_tail_of_short_requests_is_shorter_than_with_batches() {
     let lengths = Lengths::Mix {

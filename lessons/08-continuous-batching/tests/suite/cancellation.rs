@@ -1,4 +1,5 @@
-//! Faults of cancellation that were seen in real engines, each as the behaviour that is right. No model is needed: a scheduler sees numbers only.
+//! Faults of cancellation that were seen in real engines, each as the behaviour that is right. No model is needed: a
+//! scheduler sees numbers only.
 
 use crate::common::{interrupted, scheduler};
 use continuous_batching::oracle::listener::Listener;
@@ -127,7 +128,8 @@ fn a_request_cancelled_in_its_last_step_publishes_nothing() {
     assert!(engine.is_idle());
 }
 
-/// candle-vllm#61: the server goes on generating after its client left. mistral.rs#213: a client's dropped channel ends all requests.
+/// candle-vllm#61: the server goes on generating after its client left. mistral.rs#213: a client's dropped channel ends
+/// all requests.
 #[test]
 fn a_dropped_receiver_ends_its_own_request_only() {
     let mut engine = engine(3);

@@ -30,8 +30,8 @@ fn steps(new_tokens: &[usize], places: usize) -> (u64, u64) {
     (static_plan(&requests, places).steps(), engine.num_steps())
 }
 
-/// C1 and C3 in steps: a static batch lasts as long as its longest answer, so the gain is the mean longest over the mean length. Equal lengths gain
-/// nothing.
+/// C1 and C3 in steps: a static batch lasts as long as its longest answer, so the gain is the mean longest over the
+/// mean length. Equal lengths gain nothing.
 #[test]
 fn the_gain_is_large_for_mixed_lengths_and_nothing_for_equal_ones() {
     assert_eq!(steps(&[16; 64], 8), (8 * 16, 8 * 16));
@@ -91,7 +91,8 @@ fn the_head_runs_on_sampling_rows_only() {
     assert_eq!(multiply_adds([true; 3]), none + 3 * head);
 }
 
-/// C4: a request that finds a place waits for the step in progress and for nothing else; its first token comes with the next step.
+/// C4: a request that finds a place waits for the step in progress and for nothing else; its first token comes with the
+/// next step.
 #[test]
 fn a_request_that_finds_a_place_gets_its_first_token_in_the_next_step() {
     let mut engine = scheduler(4, 4);

@@ -1,4 +1,5 @@
-//! The real model: requests that run together get, token for token, what lesson 06 gives each of them alone. Also at the edges.
+//! The real model: requests that run together get, token for token, what lesson 06 gives each of them alone. Also at
+//! the edges.
 
 use crate::common::{ModelEngine, engine, interrupted, stories, text};
 use crate::trace;
@@ -47,7 +48,8 @@ fn together_equals_alone(num_slots: usize, threads: usize, burst: usize, count: 
     }
 }
 
-/// Claim C5: more requests than slots, all at once; requests that come one by one; one slot that serves them one after the other.
+/// Claim C5: more requests than slots, all at once; requests that come one by one; one slot that serves them one after
+/// the other.
 #[test]
 fn concurrent_requests_equal_their_single_runs() {
     together_equals_alone(24, 2, 64, 64);

@@ -30,7 +30,8 @@ fn a_prompt_that_can_never_fit_is_refused_at_submit() {
     }
 }
 
-/// The same fault inside the engine, here a slot that no request of the engine holds: it is named, and the run does not go on for ever.
+/// The same fault inside the engine, here a slot that no request of the engine holds: it is named, and the run does not
+/// go on for ever.
 #[test]
 #[should_panic(expected = "no row was computed and 1 requests wait")]
 fn a_run_that_can_not_end_says_so() {
@@ -90,7 +91,8 @@ fn any_of_the_end_of_text_tokens_ends_a_request() {
     }
 }
 
-/// A row without a choice, here for its NaN, ends its own request in the same step. The others get the tokens that they get without it.
+/// A row without a choice, here for its NaN, ends its own request in the same step. The others get the tokens that they
+/// get without it.
 #[test]
 fn a_failed_choice_ends_its_own_request_only() {
     let bad = SeqId(1);
@@ -136,7 +138,8 @@ impl Runner for Failing {
     }
 }
 
-/// The error reaches the caller of the step, and nothing of that step is published: no token, no end, no count of computed rows.
+/// The error reaches the caller of the step, and nothing of that step is published: no token, no end, no count of
+/// computed rows.
 #[test]
 fn a_failed_pass_is_returned_and_publishes_nothing() {
     let mut engine = Engine::new(Failing(NoModel::new(4), 0), Slots::new(2, 32), small_limits(2, 32));
@@ -223,8 +226,8 @@ impl Runner for LoggedRunner {
     }
 }
 
-/// Memory for every row is taken, and the copies are known, before the pass, so that no pass fails for want of memory. After the pass memory is
-/// told what was computed, and only then an ended request frees its own.
+/// Memory for every row is taken, and the copies are known, before the pass, so that no pass fails for want of memory.
+/// After the pass memory is told what was computed, and only then an ended request frees its own.
 #[test]
 fn memory_is_taken_before_the_pass_and_told_after_it() {
     let log = Log::default();

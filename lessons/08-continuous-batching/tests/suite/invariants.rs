@@ -1,4 +1,5 @@
-//! Properties of the parts: slots against a plain list, batches against the requests they are made of, admission against a count.
+//! Properties of the parts: slots against a plain list, batches against the requests they are made of, admission
+//! against a count.
 
 use continuous_batching::exercises::admission::admit;
 use continuous_batching::exercises::ragged::build_batch;

@@ -1,7 +1,8 @@
-//! The KV oracle over slots: whatever arrives when, with any number of slots and a cancel in any state, each request gets the tokens that it gets
-//! alone, and at the end no slot is held.
+//! The KV oracle over slots: whatever arrives when, with any number of slots and a cancel in any state, each request
+//! gets the tokens that it gets alone, and at the end no slot is held.
 //!
-//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson08 --test suite oracle` runs more.
+//! 24 000 generated cases run each time, on four threads;
+//! `ORACLE_CASES=2000000 cargo test -p lesson08 --test suite oracle` runs more.
 
 use continuous_batching::exercises::ragged::build_batch;
 use continuous_batching::oracle::expected::answer;
@@ -210,8 +211,8 @@ fn prompts() -> impl Iterator<Item = Vec<TokenId>> {
     })
 }
 
-/// What the sweep compares with is computed without a cache. Here it is compared with single runs: one slot, and lesson 06's cache, which knows
-/// nothing of slots.
+/// What the sweep compares with is computed without a cache. Here it is compared with single runs: one slot, and lesson
+/// 06's cache, which knows nothing of slots.
 #[test]
 fn what_is_expected_is_what_a_single_run_gives() {
     let limits = limits(MAX_SEQ_LEN, 1);

@@ -1,4 +1,5 @@
-//! The ragged pass against lesson 06, bit for bit: whatever stands beside a row, however its text is cut, whatever cache is behind it.
+//! The ragged pass against lesson 06, bit for bit: whatever stands beside a row, however its text is cut, whatever
+//! cache is behind it.
 
 use crate::common::{Part, batch_of, ids, stories, text};
 use continuous_batching::forward::forward;
@@ -53,7 +54,8 @@ fn a_sequence_in_chunks_has_the_bits_of_lesson_06() {
     }
 }
 
-/// Prompts of several lengths, decoding rows and a chunk in the middle of its prompt, all in one pass and in two orders.
+/// Prompts of several lengths, decoding rows and a chunk in the middle of its prompt, all in one pass and in two
+/// orders.
 #[test]
 fn the_bits_of_a_row_do_not_depend_on_its_company() {
     let model = stories();
@@ -108,7 +110,8 @@ fn stale_content_after_slot_reuse_is_never_read() {
     assert_eq!(second[0], single.logits(&short));
 }
 
-/// A pass that is computed again gives the same, and a text may go on otherwise from an earlier position. Lesson 06's cache resumes there.
+/// A pass that is computed again gives the same, and a text may go on otherwise from an earlier position. Lesson 06's
+/// cache resumes there.
 #[test]
 fn rows_may_be_computed_again() {
     #[track_caller]

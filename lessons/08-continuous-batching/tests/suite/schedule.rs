@@ -6,7 +6,8 @@ use continuous_batching::{Delivery, Refusal, SeqId, Status};
 use static_batching::plan::{StepRequest, static_plan};
 use training::TokenId;
 
-/// Steps until all requests are over. A request is (step before which it is submitted, prompt tokens, new tokens), a cancel is (step, id).
+/// Steps until all requests are over. A request is (step before which it is submitted, prompt tokens, new tokens), a
+/// cancel is (step, id).
 fn trace(num_slots: usize, requests: &[(u64, usize, usize)], cancels: &[(u64, u64)]) -> Vec<StepTrace> {
     let mut engine = scheduler(num_slots, num_slots);
     let mut steps = Vec::new();
@@ -25,7 +26,8 @@ fn trace(num_slots: usize, requests: &[(u64, usize, usize)], cancels: &[(u64, u6
     steps
 }
 
-/// The steps as lines of text: a line for a step, a column for a slot. `P` computes a prompt, `D` decodes, with the request's number; `·` is empty.
+/// The steps as lines of text: a line for a step, a column for a slot. `P` computes a prompt, `D` decodes, with the
+/// request's number; `·` is empty.
 fn picture(steps: &[StepTrace], num_slots: usize) -> String {
     let mut text = String::new();
     for step in steps {
@@ -62,7 +64,8 @@ fn lengths_2_8_3_3_on_two_slots_take_eight_steps_instead_of_eleven() {
     insta::assert_snapshot!("lengths_2_8_3_3", picture(&steps, 2));
 }
 
-/// Arrivals, a request that needs nothing, a cancel while waiting and one while decoding, and steps in which nothing happens.
+/// Arrivals, a request that needs nothing, a cancel while waiting and one while decoding, and steps in which nothing
+/// happens.
 #[test]
 fn joining_and_leaving_at_every_step() {
     let requests = [

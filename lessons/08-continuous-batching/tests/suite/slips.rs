@@ -1,4 +1,5 @@
-//! The oracle notices what it is there for: caches that are right but for one slip, each a fault that was seen in some engine.
+//! The oracle notices what it is there for: caches that are right but for one slip, each a fault that was seen in some
+//! engine.
 
 use continuous_batching::oracle::play::{Interrupted, Planned, play};
 use continuous_batching::oracle::{Oracle, config, limits};

@@ -1,5 +1,5 @@
-//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts and the texts of a model are taken out, so that
-//! every machine has the same transcript.
+//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts and the texts of a model
+//! are taken out, so that every machine has the same transcript.
 
 use fixtures::without_figures;
 use std::process::Command;
@@ -7,7 +7,8 @@ use std::process::Command;
 /// Beginnings of lines that depend on the machine or the model; the rest of these lines is left out.
 const NOT_OURS: [&str; 7] = ["model ", "Claim", "claims", "chart", "machine", "figures", "arrivals"];
 
-/// Every number becomes #; runs of blanks and of the lines of bars and tables become one sign, as their widths depend on numbers.
+/// Every number becomes #; runs of blanks and of the lines of bars and tables become one sign, as their widths depend
+/// on numbers.
 fn redacted(story: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     // The opening shows texts of the model.

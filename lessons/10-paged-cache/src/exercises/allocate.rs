@@ -2,8 +2,9 @@
 
 use crate::block::{Block, BlockId, FreeList};
 
-/// Takes `count` blocks from the front of the free list, gives each its first reference and appends their numbers to `taken`. If the list has fewer,
-/// nothing changes, and it returns false: some of the blocks are of no use to the request, and others would lack them.
+/// Takes `count` blocks from the front of the free list, gives each its first reference and appends their numbers to
+/// `taken`. If the list has fewer, nothing changes, and it returns false: some of the blocks are of no use to the
+/// request, and others would lack them.
 ///
 /// Cost: constant for each block; nothing is allocated while `taken` has room.
 pub fn allocate(blocks: &mut [Block], free: &mut FreeList, count: usize, taken: &mut Vec<BlockId>) -> bool {

@@ -12,14 +12,16 @@ use crate::block::BlockId;
 use crate::pieces::pieces;
 use generation::lanes;
 
-/// Attends the query heads of one group to the first `context_len` positions of a sequence whose keys and values lie in blocks.
+/// Attends the query heads of one group to the first `context_len` positions of a sequence whose keys and values lie in
+/// blocks.
 ///
-/// Shapes: `q`, `out` `[group_size, head_dim]`; `k`, `v` all blocks of one key head and layer, `[num_blocks, block_size, head_dim]`; `table` names the
-/// sequence's blocks in order; `scores` is scratch of at least `group_size * context_len` numbers, `[group_size, context_len]`.
+/// Shapes: `q`, `out` `[group_size, head_dim]`; `k`, `v` all blocks of one key head and layer,
+/// `[num_blocks, block_size, head_dim]`; `table` names the sequence's blocks in order; `scores` is scratch of at least
+/// `group_size * context_len` numbers, `[group_size, context_len]`.
 ///
-/// The bits are those of [`generation::kernels::attend_row`] over the same keys in one piece: a score depends on one key alone, softmax sees all
-/// scores in a row, and each output adds its values in ascending order, wherever they lie. Cost: as there, and one call of each kernel for each piece
-/// ([`crate::pieces`]).
+/// The bits are those of [`generation::kernels::attend_row`] over the same keys in one piece: a score depends on one
+/// key alone, softmax sees all scores in a row, and each output adds its values in ascending order, wherever they lie.
+/// Cost: as there, and one call of each kernel for each piece ([`crate::pieces`]).
 ///
 /// # Panics
 /// If a slice is too short for these shapes, or there is no position.

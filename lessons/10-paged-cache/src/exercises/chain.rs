@@ -5,10 +5,12 @@ use crate::hash::{Before, Name, Salt};
 use crate::prefix::PrefixIndex;
 use training::TokenId;
 
-/// Finds the published blocks that hold the beginning of a text. Appends their numbers to `blocks` and their names to `names`, in order.
+/// Finds the published blocks that hold the beginning of a text. Appends their numbers to `blocks` and their names to
+/// `names`, in order.
 ///
-/// Only full blocks have names; each is looked up by the hash of the name before it and of its own tokens. The first block that is not
-/// published ends the match: keys further on were computed after another beginning, even if their own tokens are the same.
+/// Only full blocks have names; each is looked up by the hash of the name before it and of its own tokens. The first
+/// block that is not published ends the match: keys further on were computed after another beginning, even if their own
+/// tokens are the same.
 ///
 /// Cost: one hash and one comparison for each block that matches, and one of each for the first that does not.
 pub fn match_prefix(

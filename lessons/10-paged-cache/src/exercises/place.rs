@@ -4,7 +4,8 @@ use crate::block::BlockId;
 
 /// The block that holds a position of a sequence, and the position's place in it.
 ///
-/// `table` names the sequence's blocks in the order of its positions, each holding `block_size` of them. Cost: a division.
+/// `table` names the sequence's blocks in the order of its positions, each holding `block_size` of them. Cost: a
+/// division.
 ///
 /// # Panics
 /// If the table does not reach so far.

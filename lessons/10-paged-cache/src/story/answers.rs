@@ -27,11 +27,12 @@ struct Cost {
     different: usize,
 }
 
-/// Answers to one prompt: answer `i` begins with the token that is i-th best. Content is not shared, so that only the fork is counted.
+/// Answers to one prompt: answer `i` begins with the token that is i-th best. Content is not shared, so that only the
+/// fork is counted.
 fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) -> anyhow::Result<Cost> {
     let blocks_each = (prompt_tokens + NEW_TOKENS).div_ceil(BLOCK_SIZE);
-    let pages = BlockManager::new((count + 1) * blocks_each, BLOCK_SIZE, scene.context()).without_prefix_cache();
-    let mut engine = scene.engine(pages, count).with_choice(Box::new(|request, logits| {
+    let blocks = BlockManager::new((count + 1) * blocks_each, BLOCK_SIZE, scene.context()).without_prefix_cache();
+    let mut engine = scene.engine(blocks, count).with_choice(Box::new(|request, logits| {
         let skipped = if request.output.is_empty() { request.id.0 } else { 0 };
         for _ in 0..skipped {
             let best = greedy(logits)?;

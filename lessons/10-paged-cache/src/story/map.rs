@@ -6,26 +6,26 @@ use paged_cache::{BlockId, BlockManager};
 /// Blocks that stand together on the screen.
 const GROUP: usize = 4;
 
-/// One line: the letter of the holder, the number of holders where there are several, `°` for a free block whose content can still be found, `·` for
-/// one whose content can not be found.
-pub fn line(pages: &BlockManager, holders: &[SeqId]) -> String {
+/// One line: the letter of the holder, the number of holders where there are several, `°` for a free block whose
+/// content can still be found, `·` for one whose content can not be found.
+pub fn line(blocks: &BlockManager, holders: &[SeqId]) -> String {
     let mut line = String::new();
-    for index in 0..pages.allocator().num_blocks() {
+    for index in 0..blocks.allocator().num_blocks() {
         if index > 0 && index % GROUP == 0 {
             line.push(' ');
         }
-        line.push(sign(pages, holders, BlockId(index as u32)));
+        line.push(sign(blocks, holders, BlockId(index as u32)));
     }
     line
 }
 
-fn sign(pages: &BlockManager, holders: &[SeqId], block: BlockId) -> char {
+fn sign(blocks: &BlockManager, holders: &[SeqId], block: BlockId) -> char {
     let holds = |id: &&SeqId| {
-        let table = pages.table(**id);
+        let table = blocks.table(**id);
         table.is_some_and(|table| table.blocks.contains(&block))
     };
-    match pages.allocator().ref_count(block) {
-        0 if pages.prefix().is_some_and(|p| p.is_published(block)) => '°',
+    match blocks.allocator().ref_count(block) {
+        0 if blocks.prefix().is_some_and(|p| p.is_published(block)) => '°',
         0 => '·',
         1 => holders.iter().find(holds).map_or('?', |id| letter(*id)),
         count => char::from_digit(count, 10).unwrap_or('+'),

@@ -1,4 +1,5 @@
-//! The first screen: blocks that fill, are shared, copied and freed while texts are written. Then two questions, and one table.
+//! The first screen: blocks that fill, are shared, copied and freed while texts are written. Then two questions, and
+//! one table.
 
 use super::map::{self, letter};
 use super::{PagedEngine, Scene};
@@ -20,7 +21,8 @@ use training::TokenId;
 const BLOCKS: (usize, usize) = (24, 4);
 /// Longest text of the opening.
 const LONGEST: usize = 40;
-/// Requests: when they come, how they begin, how many tokens they get. The second is another answer to the first; the last begins as the first did.
+/// Requests: when they come, how they begin, how many tokens they get. The second is another answer to the first; the
+/// last begins as the first did.
 const TEXTS: [(u64, &str, usize); 4] = [
     (0, "Once upon a time there was a little", 16),
     (1, "Once upon a time there was a little", 12),

@@ -1,4 +1,5 @@
-//! The right behaviour of blocks where engines have gone wrong: each test is named after it. Numbers only; the oracle plays the same with floats.
+//! The right behaviour of blocks where engines have gone wrong: each test is named after it. Numbers only; the oracle
+//! plays the same with floats.
 
 use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
@@ -184,7 +185,8 @@ fn a_block_freed_twice_is_noticed() {
     allocator.free(taken[0]);
 }
 
-/// All free blocks have a name; a new text takes some of them, and a request for the old text does not get the new text's keys.
+/// All free blocks have a name; a new text takes some of them, and a request for the old text does not get the new
+/// text's keys.
 #[test]
 fn a_block_that_is_handed_out_loses_its_name() {
     let mut subject = subject();
@@ -258,8 +260,8 @@ fn without_a_reserve_a_sequence_may_not_grow() {
     subject.write(0, &ids([9]));
 }
 
-/// Five blocks are free and named, three are held. The beginning of the new text is in free blocks, which are also the next to be handed out: it gets
-/// other ones for its rest.
+/// Five blocks are free and named, three are held. The beginning of the new text is in free blocks, which are also the
+/// next to be handed out: it gets other ones for its rest.
 #[test]
 fn hits_are_shared_before_anything_is_evicted() {
     let mut subject = subject();
@@ -278,7 +280,8 @@ fn hits_are_shared_before_anything_is_evicted() {
     assert_eq!(subject.admit(3, &longer, 0), Some(16));
 }
 
-/// nano-vllm#66: every length at the border of a block, for several block sizes; a prompt that is all in memory leaves a row to compute.
+/// nano-vllm#66: every length at the border of a block, for several block sizes; a prompt that is all in memory leaves
+/// a row to compute.
 #[test]
 fn a_fully_cached_prompt_leaves_a_row_to_compute() {
     for block_size in [1, 2, 3, 4, 16] {
@@ -309,7 +312,8 @@ fn a_block_is_published_after_its_keys_are_written() {
     assert_eq!(subject.admit(2, &prompt, 1), Some(8), "after it");
 }
 
-/// Of two blocks that are computed alike, one has the name. The other may be freed and used again without taking the name away.
+/// Of two blocks that are computed alike, one has the name. The other may be freed and used again without taking the
+/// name away.
 #[test]
 fn a_name_is_taken_from_the_block_that_has_it() {
     let mut subject = Subject::of(BlockManager::new(16, BLOCK, 32));
@@ -329,7 +333,8 @@ fn a_name_is_taken_from_the_block_that_has_it() {
     );
 }
 
-/// A hash that is the same for everything, so each lookup finds a block and has to compare: tokens, what stands before, the salt.
+/// A hash that is the same for everything, so each lookup finds a block and has to compare: tokens, what stands before,
+/// the salt.
 #[test]
 fn a_found_block_is_compared_and_not_only_hashed() {
     let mut subject = Subject::of(BlockManager::new(16, 2, 32).with_hash(|_, _| BlockHash([0; 32])));
@@ -382,7 +387,8 @@ fn the_first_miss_ends_the_match() {
     assert_eq!(subject.admit(1, &other, 0), Some(4));
 }
 
-/// A child writes the last row of the prompt again, so it gets a copy of the block at its admission. The parent keeps its own.
+/// A child writes the last row of the prompt again, so it gets a copy of the block at its admission. The parent keeps
+/// its own.
 #[test]
 fn a_fork_copies_the_block_that_it_will_write() {
     let mut subject = Subject::of(subject().blocks.without_prefix_cache());
@@ -397,7 +403,8 @@ fn a_fork_copies_the_block_that_it_will_write() {
     assert_eq!(subject.blocks_of(0), parent);
 }
 
-/// The last token of the prompt stands first in its block: the child computes all that it will read there, so nothing is copied.
+/// The last token of the prompt stands first in its block: the child computes all that it will read there, so nothing
+/// is copied.
 #[test]
 fn a_fork_copies_nothing_where_the_last_token_begins_a_block() {
     let mut subject = subject();

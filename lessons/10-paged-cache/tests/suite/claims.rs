@@ -44,7 +44,8 @@ fn blocks_are_used_where_slots_and_growing_pieces_are_wasted() {
     assert_eq!(regions.num_held(), 0);
 }
 
-/// P2: entries of the list that are touched to take a block and to give it back, whatever the number of blocks; the search looks at all that are held.
+/// P2: entries of the list that are touched to take a block and to give it back, whatever the number of blocks; the
+/// search looks at all that are held.
 #[test]
 fn taking_a_block_costs_the_same_among_many() {
     let counted = |num_blocks: usize| {
@@ -180,7 +181,8 @@ fn asking_ahead_changes_no_bit() {
     }
 }
 
-/// Neighbours in the table that are neighbours in memory are one piece, up to 64 positions; all positions are covered once.
+/// Neighbours in the table that are neighbours in memory are one piece, up to 64 positions; all positions are covered
+/// once.
 #[test]
 fn pieces_cover_every_position_once() {
     let lengths = |table: &[u32], block_size: usize, context_len: usize| -> Vec<usize> {

@@ -130,7 +130,8 @@ const BLOCK_SIZE: usize = 2;
 const NUM_BLOCKS: usize = 24;
 
 proptest! {
-    /// Every block that is found holds exactly the text that is looked for, with all that stands before it, whatever the hash returns.
+    /// Every block that is found holds exactly the text that is looked for, with all that stands before it, whatever
+    /// the hash returns.
     #[test]
     fn a_found_block_was_computed_for_this_text(
         which in 0..HASHES.len(),

@@ -1,7 +1,8 @@
-//! Lesson 08's oracle, unchanged, over blocks: for every block size and number of blocks, with any sharing between requests and any cancellation, each
-//! request gets the tokens that it gets alone, and at the end no block is held.
+//! Lesson 08's oracle, unchanged, over blocks: for every block size and number of blocks, with any sharing between
+//! requests and any cancellation, each request gets the tokens that it gets alone, and at the end no block is held.
 //!
-//! 24 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson10 --test suite oracle` runs more.
+//! 24 000 generated cases run each time, on four threads;
+//! `ORACLE_CASES=2000000 cargo test -p lesson10 --test suite oracle` runs more.
 
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
 use continuous_batching::oracle::sweep::{caught, in_quarters, num_cases};

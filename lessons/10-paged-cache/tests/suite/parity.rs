@@ -1,5 +1,5 @@
-//! Blocks change where keys and values lie, and no bit of the results: attention through a table, logits and whole answers equal those of one piece of
-//! memory.
+//! Blocks change where keys and values lie, and no bit of the results: attention through a table, logits and whole
+//! answers equal those of one piece of memory.
 
 use crate::common::{fixture_models, random, text};
 use continuous_batching::oracle::listener::Listener;
@@ -153,7 +153,8 @@ fn chunk(blocks: &mut BlockManager, request: &Request, end: usize) -> Batch {
     batch
 }
 
-/// Two texts in turn, each in chunks, through blocks; after each chunk the logits are those of one pass of lesson 06 over the text so far.
+/// Two texts in turn, each in chunks, through blocks; after each chunk the logits are those of one pass of lesson 06
+/// over the text so far.
 #[track_caller]
 fn check_logits(model: &Model, block_size: usize, len: usize) {
     let single = Single::new(model);
@@ -201,7 +202,8 @@ fn logits_over_blocks_have_the_bits_of_lesson_06() {
     }
 }
 
-/// All of these requests at once over blocks, twice: the second time their prompts are there. Returns tokens that were hit.
+/// All of these requests at once over blocks, twice: the second time their prompts are there. Returns tokens that were
+/// hit.
 #[track_caller]
 fn check_answers(model: &Model, block_size: usize, prompts: &[Vec<TokenId>], max_new: usize) -> u64 {
     let longest = prompts.iter().map(Vec::len).max().unwrap_or(0) + max_new;
@@ -271,8 +273,9 @@ fn the_trained_model_answers_alike_over_blocks() {
         .into_iter()
         .map(|len| text(&model, len, 0))
         .collect();
-    // All prompts are beginnings of one text. In the first round they join at once and nothing is there yet; in the second, all full blocks are, but
-    // of 16 and 32 tokens the last block is computed again for its logits: 0 + 0 + 16 + 16 + 32 + 32.
+    // All prompts are beginnings of one text. In the first round they join at once and nothing is there yet; in the
+    // second, all full blocks are, but of 16 and 32 tokens the last block is computed again for its logits: 0 + 0 +
+    // 16 + 16 + 32 + 32.
     let hits = check_answers(&model, 16, &prompts, 12);
     assert_eq!(hits, 96);
 }

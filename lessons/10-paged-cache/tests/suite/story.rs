@@ -1,5 +1,5 @@
-//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts, and what a model says are taken out, so
-//! that every machine has the same transcript.
+//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts, and what a model says
+//! are taken out, so that every machine has the same transcript.
 
 use fixtures::without_figures;
 use std::process::Command;
@@ -9,7 +9,8 @@ const NOT_OURS: [&str; 10] = [
     "model ", "Claim", "claims", "chart", "machine", "figures", "A  …", "B  …", "C  …", "D  …",
 ];
 
-/// Every number becomes #, and runs of blanks and of the lines of bars and tables one sign, since their widths hang on numbers.
+/// Every number becomes #, and runs of blanks and of the lines of bars and tables one sign, since their widths hang on
+/// numbers.
 fn redacted(story: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut in_foreign = false;

@@ -3,10 +3,12 @@
 use crate::meta::Class;
 use std::time::Duration;
 
-/// The class that a request counts as after it has waited: one class more urgent for each full `step` of waiting, up to class 0.
+/// The class that a request counts as after it has waited: one class more urgent for each full `step` of waiting, up to
+/// class 0.
 ///
-/// So a request of class c is in class 0 after `c * step`, and from then on it is only behind those of class 0 that came before it. That is the bound on
-/// its waiting: with pure priority there is none. A `step` of zero means that waiting counts for nothing.
+/// So a request of class c is in class 0 after `c * step`, and from then on it is only behind those of class 0 that
+/// came before it. That is the bound on its waiting: with pure priority there is none. A `step` of zero means that
+/// waiting counts for nothing.
 pub fn effective_class(class: Class, waited: Duration, step: Duration) -> Class {
     // ANCHOR: ex_11_2
     if step.is_zero() {

@@ -1,12 +1,15 @@
 //! How many rows of each request go into one step.
 
-/// Shares out a step's budget of rows. Running request `i`, the oldest first, has `missing[i]` rows to compute; `rows[i]` is the number that it gets.
+/// Shares out a step's budget of rows. Running request `i`, the oldest first, has `missing[i]` rows to compute;
+/// `rows[i]` is the number that it gets.
 ///
-/// 1. A request that decodes (one row is missing) gets its row first: no stream stops because another request's prompt is long.
+/// 1. A request that decodes (one row is missing) gets its row first: no stream stops because another request's prompt
+///    is long.
 /// 2. The rest goes to the prompts, the oldest first: each gets what it misses, but at most `chunk`.
 ///
-/// So a long prompt is spread over several steps, and each of these also gives every stream its token. There are at most as many requests as rows in the
-/// budget, so the oldest always gets at least one. Cost: two looks at each request; nothing is allocated.
+/// So a long prompt is spread over several steps, and each of these also gives every stream its token. There are at
+/// most as many requests as rows in the budget, so the oldest always gets at least one. Cost: two looks at each
+/// request; nothing is allocated.
 ///
 /// # Panics
 /// If the slices differ in length.

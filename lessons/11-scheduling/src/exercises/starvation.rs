@@ -2,12 +2,13 @@
 
 use crate::unjust::{AGE, Subject};
 
-/// Tests whether a scheduler forgets a request: `Ok` for the right one ([`crate::unjust::correct`]), and for each unjust one of [`crate::unjust::UNJUST`] an error that
-/// says in a few words what was seen.
+/// Tests whether a scheduler forgets a request: `Ok` for the right one ([`crate::unjust::correct`]), and for each
+/// unjust one of [`crate::unjust::UNJUST`] an error that says in a few words what was seen.
 ///
-/// `make` gives a new scheduler at each call. The promise: of the waiting requests the most urgent class goes first, and within a class the oldest; each
-/// [`AGE`] steps since its arrival make a request one class more urgent, whether it was preempted meanwhile or not; and the first that finds no room ends the
-/// search. So no request that came `class * AGE` or more steps after another one joins while that one waits.
+/// `make` gives a new scheduler at each call. The promise: of the waiting requests the most urgent class goes first,
+/// and within a class the oldest; each [`AGE`] steps since its arrival make a request one class more urgent, whether it
+/// was preempted meanwhile or not; and the first that finds no room ends the search. So no request that came
+/// `class * AGE` or more steps after another one joins while that one waits.
 ///
 /// # Errors
 /// What was seen, for a scheduler that breaks one of these.

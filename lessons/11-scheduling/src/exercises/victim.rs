@@ -2,11 +2,13 @@
 
 use crate::meta::Class;
 
-/// The request to be preempted, among the running ones, by its index in `classes`; the oldest request stands at index 0.
+/// The request to be preempted, among the running ones, by its index in `classes`; the oldest request stands at index
+/// 0.
 ///
-/// It is the youngest of the least urgent class, as it has the least to lose and the longest still to go. No request before `first` may be chosen: those have
-/// their memory for this step already. And never the one at index 0: as long as the oldest keeps its memory, it gets to its end and frees all of it, and the
-/// next one is the oldest. Without that rule two requests can preempt each other for ever. `None`: no request may be preempted.
+/// It is the youngest of the least urgent class, as it has the least to lose and the longest still to go. No request
+/// before `first` may be chosen: those have their memory for this step already. And never the one at index 0: as long
+/// as the oldest keeps its memory, it gets to its end and frees all of it, and the next one is the oldest. Without that
+/// rule two requests can preempt each other for ever. `None`: no request may be preempted.
 ///
 /// Cost: one look at each request.
 pub fn choose_victim(classes: &[Class], first: usize) -> Option<usize> {

@@ -3,7 +3,8 @@ use crate::meta::Candidate;
 use std::cmp::Ordering;
 use std::time::Duration;
 
-/// Prompts beyond a length stand behind all others, each group in the order of another policy. Long ones that wait too long count as short.
+/// Prompts beyond a length stand behind all others, each group in the order of another policy. Long ones that wait too
+/// long count as short.
 pub struct LengthCap<P> {
     /// Longest prompt of the first group.
     pub prompt_tokens: usize,

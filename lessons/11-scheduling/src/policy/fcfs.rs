@@ -3,7 +3,8 @@ use crate::meta::Candidate;
 use std::cmp::Ordering;
 use std::time::Duration;
 
-/// First come, first served. No request starves, as only finitely many are before it. One long request holds up all short ones behind it.
+/// First come, first served. No request starves, as only finitely many are before it. One long request holds up all
+/// short ones behind it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fcfs;
 

@@ -1,7 +1,8 @@
 //! The order of joining: small parts that compare two waiting requests by their numbers.
 //!
-//! A policy says which of two requests goes first at a point in time, and nothing else. It never sees tokens, memory or the batch, so it can be tried on a page of
-//! numbers and exchanged without touching the engine. Of two requests that are equal for a policy, the older one goes first.
+//! A policy says which of two requests goes first at a point in time, and nothing else. It never sees tokens, memory or
+//! the batch, so it can be tried on a page of numbers and exchanged without touching the engine. Of two requests that
+//! are equal for a policy, the older one goes first.
 
 mod cap;
 mod fcfs;

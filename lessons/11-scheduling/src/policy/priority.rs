@@ -38,7 +38,8 @@ impl Policy for PriorityWithAgeing {
         class(a).cmp(&class(b))
     }
 
-    /// A request that became urgent by waiting stays urgent. Otherwise it would be preempted for each request that comes later.
+    /// A request that became urgent by waiting stays urgent. Otherwise it would be preempted for each request that
+    /// comes later.
     fn class_of(&self, now: Duration, class: Class, arrival: Duration) -> Class {
         effective_class(class, now.saturating_sub(arrival), self.step)
     }

@@ -3,8 +3,9 @@ use crate::meta::Candidate;
 use std::cmp::Ordering;
 use std::time::Duration;
 
-/// The one with the least to compute before its next token goes first. Of requests that are there together and run one after the other, no other order gives a
-/// shorter mean time to the first token; a long prompt waits as long as short ones keep coming.
+/// The one with the least to compute before its next token goes first. Of requests that are there together and run one
+/// after the other, no other order gives a shorter mean time to the first token; a long prompt waits as long as short
+/// ones keep coming.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShortestPrompt;
 

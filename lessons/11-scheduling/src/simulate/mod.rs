@@ -1,7 +1,8 @@
 //! The scheduler on a clock of its own: hours of traffic in a second, without a model.
 //!
-//! The scheduler is the real one, in lesson 08's [`Engine`], over the numbers of lesson 10's blocks. Only the runner computes nothing; the time of a step comes
-//! from its batch, by [`crate::step_cost::StepCost`]. The result depends on lengths, arrivals and a few stated numbers, so it is the same on every machine.
+//! The scheduler is the real one, in lesson 08's [`Engine`], over the numbers of lesson 10's blocks. Only the runner
+//! computes nothing; the time of a step comes from its batch, by [`crate::step_cost::StepCost`]. The result depends on
+//! lengths, arrivals and a few stated numbers, so it is the same on every machine.
 
 mod outcome;
 mod setup;
@@ -42,7 +43,8 @@ pub fn engine(setup: &Setup, policy: Box<dyn Policy>) -> NumbersEngine {
 }
 
 // ANCHOR: simulate
-/// Serves all jobs, which come in the order of their times. Jobs whose time has come are submitted before each step; a step takes what it costs.
+/// Serves all jobs, which come in the order of their times. Jobs whose time has come are submitted before each step; a
+/// step takes what it costs.
 ///
 /// # Errors
 /// A job that this setup could never serve.
@@ -150,7 +152,8 @@ mod tests {
         }
     }
 
-    /// By hand: one place, steps of 10 ms. The first needs 3 steps; the second came at 5 ms and is seen at 10 ms, waits until 30 ms and ends at 50 ms.
+    /// By hand: one place, steps of 10 ms. The first needs 3 steps; the second came at 5 ms and is seen at 10 ms, waits
+    /// until 30 ms and ends at 50 ms.
     #[test]
     fn times_are_those_of_the_steps() {
         let ms = Duration::from_millis;

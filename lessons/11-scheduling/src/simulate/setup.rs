@@ -26,7 +26,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Up to `max_running` requests of up to `max_seq_len` tokens, memory for all of them at their longest, and no bound on a step.
+    /// Up to `max_running` requests of up to `max_seq_len` tokens, memory for all of them at their longest, and no
+    /// bound on a step.
     pub fn new(max_running: usize, max_seq_len: usize) -> Setup {
         let block_size = 16;
         let engine = EngineLimits {

@@ -61,7 +61,8 @@ fn in_time(done: &Simulation, jobs: &[Job], objectives: &Objectives, wanted: fn(
     of_kind.iter().filter(|in_time| **in_time).count() as f64 / of_kind.len().max(1) as f64
 }
 
-/// Whether a request is of one of the three tenants that ask for less than a quarter of the machine up to a load of 1.67.
+/// Whether a request is of one of the three tenants that ask for less than a quarter of the machine up to a load of
+/// 1.67.
 fn is_modest(job: &Job) -> bool {
     job.meta.tenant != TenantId(0)
 }

@@ -53,7 +53,8 @@ impl Scene {
         self.model.config.llama.max_seq_len.min(1024)
     }
 
-    /// An engine that serves in the order of arrival. Nothing is found by its content, so that every run has the same work.
+    /// An engine that serves in the order of arrival. Nothing is found by its content, so that every run has the same
+    /// work.
     fn engine(&self, means: &Means) -> BlockEngine<'_> {
         let limits = StepLimits {
             max_chunk_tokens: means.chunk,

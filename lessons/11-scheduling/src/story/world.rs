@@ -70,8 +70,8 @@ pub fn code() -> Lengths {
     }
 }
 
-/// Requests of these lengths at a mean rate, in groups of `burst` at once. Tenant 0 sends 55 in a hundred, tenants 1 to 3 send 15 each; prompts of more
-/// than a short one's length are less urgent.
+/// Requests of these lengths at a mean rate, in groups of `burst` at once. Tenant 0 sends 55 in a hundred, tenants 1 to
+/// 3 send 15 each; prompts of more than a short one's length are less urgent.
 pub fn jobs(seed: u64, count: usize, lengths: &Lengths, per_second: f64, burst: usize) -> Vec<Job> {
     let pace = Pace::Poisson {
         per_second: per_second / burst as f64,

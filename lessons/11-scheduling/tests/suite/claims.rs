@@ -77,8 +77,8 @@ impl Reclaim for Asked {
     }
 }
 
-/// The cost of a decision: memory is asked once for each running request, and the policy compares only when a place is free, then once for each waiting
-/// request.
+/// The cost of a decision: memory is asked once for each running request, and the policy compares only when a place is
+/// free, then once for each waiting request.
 #[test]
 fn a_step_with_256_running_requests_asks_memory_256_times() {
     const RUNNING: usize = 256;
@@ -153,7 +153,8 @@ fn chunks_change_no_row_and_no_bit() {
     assert_eq!(all_at_once.multiply_adds, in_parts.multiply_adds);
 }
 
-/// The aha of the lesson: chunking spreads the stall. The longest gap of a stream shrinks with the chunk, the time of all steps together grows.
+/// The aha of the lesson: chunking spreads the stall. The longest gap of a stream shrinks with the chunk, the time of
+/// all steps together grows.
 #[test]
 fn chunking_spreads_the_stall_and_adds_no_throughput() {
     let jobs = [job(0, 0, 8, 200), job(50, 0, 2048, 1)];

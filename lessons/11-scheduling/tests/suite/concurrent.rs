@@ -1,5 +1,6 @@
-//! The real model: requests that run in chunks, over shared blocks, preempted and swapped, get token for token what lesson 06 gives each of them alone, and
-//! with seeds what lesson 09 draws for each alone. Each run also shows that its subject did happen.
+//! The real model: requests that run in chunks, over shared blocks, preempted and swapped, get token for token what
+//! lesson 06 gives each of them alone, and with seeds what lesson 09 draws for each alone. Each run also shows that its
+//! subject did happen.
 
 use crate::common::{At, Sampled, Setting, assert_empty, engine, engine_with, fixture, ms, sampled, stories, text};
 use continuous_batching::SeqId;
@@ -158,7 +159,8 @@ fn the_trained_model_answers_together_as_alone() {
     }
 }
 
-/// Sixty-four requests, each with a seed and parameters of its own, under a small budget and with few blocks: what lesson 09 draws for each alone.
+/// Sixty-four requests, each with a seed and parameters of its own, under a small budget and with few blocks: what
+/// lesson 09 draws for each alone.
 #[test]
 fn sixty_four_sampled_requests_equal_their_single_runs() {
     const MAX_SEQ_LEN: usize = 64;

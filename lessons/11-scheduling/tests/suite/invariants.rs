@@ -26,8 +26,9 @@ fn policy(number: usize) -> Box<dyn Policy> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Progress: in every step the oldest running request keeps its memory and gets a row. So it ends, and then the next one is the oldest; and every request
-    /// gets all of its tokens. No step has more rows than its budget, no part is longer than a chunk, and no stream stands still.
+    /// Progress: in every step the oldest running request keeps its memory and gets a row. So it ends, and then the
+    /// next one is the oldest; and every request gets all of its tokens. No step has more rows than its budget, no part
+    /// is longer than a chunk, and no stream stands still.
     #[test]
     fn there_is_progress_in_every_step(
         plan in prop::collection::vec((1..30usize, 1..30usize, 0..3u32, 0..3u8), 1..12),

@@ -28,7 +28,8 @@ fn tight(preemption: Preemption) -> Setting {
     }
 }
 
-/// vllm#16832, vllm-gaudi#524: the answer was cut short, or its tokens came twice, after a request had been computed again.
+/// vllm#16832, vllm-gaudi#524: the answer was cut short, or its tokens came twice, after a request had been computed
+/// again.
 #[test]
 fn an_answer_is_neither_cut_short_nor_doubled_after_recompute() {
     let (model, pool) = (fixture("all-kv-untied-f32"), Pool::new(1));
@@ -53,7 +54,8 @@ fn an_answer_is_neither_cut_short_nor_doubled_after_recompute() {
     }
 }
 
-/// vllm#5349: after recompute what had been generated counted as prompt, and penalties that look at the output alone forgot it.
+/// vllm#5349: after recompute what had been generated counted as prompt, and penalties that look at the output alone
+/// forgot it.
 #[test]
 fn penalties_know_prompt_from_output_after_recompute() {
     let (model, pool) = (fixture("all-kv-untied-f32"), Pool::new(1));
@@ -90,7 +92,8 @@ fn penalties_know_prompt_from_output_after_recompute() {
     }
 }
 
-/// vllm#25538: requests that were admitted for their first chunk only sent each other back for ever. The whole known text has to fit.
+/// vllm#25538: requests that were admitted for their first chunk only sent each other back for ever. The whole known
+/// text has to fit.
 #[test]
 fn a_request_joins_only_when_its_whole_text_fits() {
     let mut setup = Setup::new(4, 64).with_budget(8, 8);
@@ -115,7 +118,8 @@ fn a_request_joins_only_when_its_whole_text_fits() {
     assert_eq!(listener.tokens[&second].len(), 4);
 }
 
-/// The other half of vllm#25538: the oldest request keeps what it has, so it comes to its end in as many steps as if it were alone.
+/// The other half of vllm#25538: the oldest request keeps what it has, so it comes to its end in as many steps as if it
+/// were alone.
 #[test]
 fn the_oldest_is_never_the_victim() {
     for preemption in [Preemption::Recompute, Preemption::Swap] {
@@ -187,7 +191,8 @@ fn what_can_never_fit_is_refused_at_submit() {
     assert_empty(&engine);
 }
 
-/// vllm#40004: strict priority starves the low class. With ageing of 50 ms a class it runs, though the urgent ones never stop.
+/// vllm#40004: strict priority starves the low class. With ageing of 50 ms a class it runs, though the urgent ones
+/// never stop.
 #[test]
 fn a_low_class_is_served_however_many_urgent_ones_come() {
     let mut setup = Setup::new(1, 64);
@@ -207,7 +212,8 @@ fn a_low_class_is_served_however_many_urgent_ones_come() {
     );
 }
 
-/// vllm#1026: one long prompt blocks all others. In chunks smaller than the budget it leaves room beside it, for streams and for short prompts.
+/// vllm#1026: one long prompt blocks all others. In chunks smaller than the budget it leaves room beside it, for
+/// streams and for short prompts.
 #[test]
 fn one_long_prompt_does_not_block_all_others() {
     let jobs = [job(0, 0, 8, 60), job(1, 0, 900, 1), job(2, 0, 8, 4)];
@@ -221,7 +227,8 @@ fn one_long_prompt_does_not_block_all_others() {
     assert!(chunked[2].ttft() < Some(ms(40)), "{:?}", chunked[2]);
 }
 
-/// vllm#46283, sglang#1674: blocks of an aborted request never came back. Here for one that waits in the host pool, too.
+/// vllm#46283, sglang#1674: blocks of an aborted request never came back. Here for one that waits in the host pool,
+/// too.
 #[test]
 fn a_cancel_frees_blocks_and_host_pool_in_every_state() {
     let (model, pool) = (fixture("all-kv-untied-f32"), Pool::new(1));
@@ -328,7 +335,8 @@ fn tenants_share_nothing_also_after_a_preemption() {
     }
 }
 
-/// A request that gives up or is cancelled before it ran leaves nothing behind, and its tenant's later requests are served.
+/// A request that gives up or is cancelled before it ran leaves nothing behind, and its tenant's later requests are
+/// served.
 #[test]
 fn a_request_that_never_ran_leaves_nothing_behind() {
     let setup = Setup::new(1, 64);
@@ -345,7 +353,8 @@ fn a_request_that_never_ran_leaves_nothing_behind() {
     assert_eq!(continuous_batching::Memory::<Meta>::num_holders(&engine.memory), 1);
 }
 
-/// A request that became urgent by waiting is not preempted for later ones: that would be starvation, with memory in the place of turns.
+/// A request that became urgent by waiting is not preempted for later ones: that would be starvation, with memory in
+/// the place of turns.
 #[test]
 fn an_aged_request_is_no_victim_for_later_ones() {
     let mut setup = Setup::new(3, 64).with_budget(6, 4);
@@ -367,7 +376,8 @@ fn an_aged_request_is_no_victim_for_later_ones() {
     assert!(preempted.len() < 60, "{aged}: {preempted:?}");
 }
 
-/// A choice that fails ends its own request; the others get their rows and their tokens, and each tenant pays for its own rows.
+/// A choice that fails ends its own request; the others get their rows and their tokens, and each tenant pays for its
+/// own rows.
 #[test]
 fn a_failed_choice_ends_its_own_request() {
     let setup = Setup::new(4, 64);

@@ -1,7 +1,9 @@
-//! Lesson 08's oracle, unchanged, over a scheduler that cuts prompts into chunks, lets requests sit out, preempts and swaps them: budget x running x blocks
-//! x block size x prefix cache x policy x preemption x cancellations. Each request gets the tokens that it gets alone, and at the end no memory is held.
+//! Lesson 08's oracle, unchanged, over a scheduler that cuts prompts into chunks, lets requests sit out, preempts and
+//! swaps them: budget x running x blocks x block size x prefix cache x policy x preemption x cancellations. Each
+//! request gets the tokens that it gets alone, and at the end no memory is held.
 //!
-//! 20 000 generated cases run each time, on four threads; `ORACLE_CASES=2000000 cargo test -p lesson11 --test suite oracle` runs more.
+//! 20 000 generated cases run each time, on four threads;
+//! `ORACLE_CASES=2000000 cargo test -p lesson11 --test suite oracle` runs more.
 
 use continuous_batching::oracle::play::{Cancel, Interrupted, Planned, play};
 use continuous_batching::oracle::sweep::{caught, in_quarters, num_cases};

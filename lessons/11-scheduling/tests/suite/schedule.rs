@@ -32,8 +32,9 @@ fn streams_first_then_prompts_in_chunks() {
     insta::assert_snapshot!(picture(&trace, 3));
 }
 
-/// Four blocks of 4, full after the prompts. The oldest grows first and stays, though it is of the lowest class; of the others 2 goes, which is less urgent than
-/// its neighbours, and then 3, the youngest. By recompute they come back with all they have, by swap with one row.
+/// Four blocks of 4, full after the prompts. The oldest grows first and stays, though it is of the lowest class; of the
+/// others 2 goes, which is less urgent than its neighbours, and then 3, the youngest. By recompute they come back with
+/// all they have, by swap with one row.
 #[test]
 fn the_youngest_of_the_lowest_class_gives_way() {
     let mut setup = Setup::new(4, 16).with_budget(12, 12);

@@ -1,5 +1,5 @@
-//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts, and what a model says are taken out, so
-//! that every machine has the same transcript.
+//! The story's transcript on a small model: its steps, sentences and tables. Figures, verdicts, and what a model says
+//! are taken out, so that every machine has the same transcript.
 
 use fixtures::without_figures;
 use std::process::Command;
@@ -7,7 +7,8 @@ use std::process::Command;
 /// Lines that a machine or a model decides, by their beginnings; what is told in their place ends there.
 const NOT_OURS: [&str; 6] = ["model ", "Claim", "claims", "chart", "machine", "figures"];
 
-/// Every number becomes #, and runs of blanks and of the lines of bars and tables one sign, since their widths hang on numbers.
+/// Every number becomes #, and runs of blanks and of the lines of bars and tables one sign, since their widths hang on
+/// numbers.
 fn redacted(story: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     // The opening: what a model says, and how long it takes.

@@ -51,8 +51,8 @@ fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// With the number as the last word each policy is a total order at any time: no two are equal, turning round turns round, and a request that goes before
-    /// one that goes before a third goes before the third.
+    /// With the number as the last word each policy is a total order at any time: no two are equal, turning round turns
+    /// round, and a request that goes before one that goes before a third goes before the third.
     #[test]
     fn every_policy_is_a_total_order(waiting in candidates(), now in 100..300u64) {
         for policy in policies() {
@@ -76,8 +76,8 @@ proptest! {
         }
     }
 
-    /// The stated bound of ageing: no request that came `class * step` or more after another one starts before it. So a request waits for the work of those
-    /// that came before that moment, and for no other, however many come.
+    /// The stated bound of ageing: no request that came `class * step` or more after another one starts before it. So a
+    /// request waits for the work of those that came before that moment, and for no other, however many come.
     #[test]
     fn ageing_keeps_its_bound(
         drawn in prop::collection::vec((0..30u64, 0..4u8, 1..5usize), 1..60),
@@ -109,7 +109,8 @@ proptest! {
     }
 }
 
-/// One place, steps of 10 ms, urgent requests of one step for `steps` steps without a pause, and one of class 2 that comes at the beginning.
+/// One place, steps of 10 ms, urgent requests of one step for `steps` steps without a pause, and one of class 2 that
+/// comes at the beginning.
 fn flooded(policy: Box<dyn Policy>, steps: u64) -> Duration {
     let mut setup = Setup::new(1, 16);
     setup.cost = StepCost::equal_steps(ms(10));
@@ -129,7 +130,8 @@ fn pure_priority_has_no_bound_and_ageing_has_one() {
     }
 }
 
-/// Two places, of which each class that waits keeps one: half of the steps for the patient class, and the urgent one is only slowed down.
+/// Two places, of which each class that waits keeps one: half of the steps for the patient class, and the urgent one is
+/// only slowed down.
 #[test]
 fn a_quota_keeps_a_place_for_the_low_class() {
     let run = |policy: Box<dyn Policy>| -> Simulation {
@@ -170,7 +172,8 @@ fn a_length_cap_has_patience() {
     assert_eq!(run(ms(300)).started, Some(ms(310)));
 }
 
-/// Tenant 0 sends ten times as much as tenant 1. First come first served gives it ten times as much; the quota gives both the same while both have any waiting.
+/// Tenant 0 sends ten times as much as tenant 1. First come first served gives it ten times as much; the quota gives
+/// both the same while both have any waiting.
 #[test]
 fn a_fair_quota_shares_rows_evenly() {
     let run = |policy: Box<dyn Policy>| {
