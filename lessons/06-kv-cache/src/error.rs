@@ -2,7 +2,8 @@
 
 use generation::GenerateError;
 
-/// Why a pass over the cache, or a change of it, was refused. A refused pass computes no row, and a refused `truncate` changes nothing.
+/// Why a pass over the cache, or a change of it, was refused. A refused pass computes no row, and a refused `truncate`
+/// changes nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     // ANCHOR: error

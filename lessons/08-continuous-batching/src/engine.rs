@@ -157,7 +157,8 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         self.cancels.0.clone()
     }
 
-    /// One pass for all scheduled requests; see [`step`]. Allocates nothing once a step of as many rows has been taken.
+    /// One pass for all scheduled requests; see [`step`]. Allocates nothing once a step of as many rows, over tables as
+    /// long, has been taken.
     ///
     /// # Errors
     /// [`EngineError`]: the runner failed. The engine can not go on after that; its owner starts a new one.
@@ -268,7 +269,8 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
         for request in &self.queues.running {
             assert!(self.memory.holds(request.id), "{} runs without memory", request.id);
         }
-        // An ended request holds no memory, and no holder is missing from the queues.
+        // A waiting request may hold memory too, where a memory keeps it for later. An ended one holds none, and no
+        // holder is missing from the queues.
         let holders = (self.queues.running.iter().chain(&self.queues.waiting)).filter(|r| self.memory.holds(r.id));
         assert_eq!(
             self.memory.num_holders(),

@@ -136,7 +136,7 @@ fn head_rows<'s, L: Linear>(
     batch: &Batch,
 ) -> &'s mut [f32] {
     let (width, vocab_size) = (config.llama.hidden_size, config.llama.vocab_size);
-    // A chunk in the middle of a prompt wants no logits, so there may be fewer rows than sequences.
+    // Only sequences that want a token get a row of logits.
     let sampling = batch.sampling().count();
     state.reserve_logits(config, sampling);
     // ANCHOR: head

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub struct Queues<X = ()> {
     /// Requests that wait to join. They compute nothing.
     pub waiting: VecDeque<Request<X>>,
-    /// Requests that run, in the order in which they joined. Each holds memory, also a finished one that has not left
+    /// Requests that run, in the order of their arrival. Each holds memory, also a finished one that has not left
     /// yet.
     pub running: Vec<Request<X>>,
     /// Finished requests whose end the next step reports. They hold no memory once [`Queues::leave`] has run.

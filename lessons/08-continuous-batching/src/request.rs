@@ -76,8 +76,8 @@ pub struct Request<X = ()> {
     pub prompt: Vec<TokenId>,
     /// Tokens generated so far, without the end-of-text token.
     pub output: Vec<TokenId>,
-    /// Number of tokens whose keys and values are in memory. Memory sets it at admission, the engine counts it up after
-    /// each pass.
+    /// Number of tokens whose keys and values are in memory. The engine counts it up after each pass; a memory may set
+    /// it at admission.
     pub num_computed: usize,
     /// Largest number of tokens in the output.
     pub max_new_tokens: usize,
@@ -147,7 +147,7 @@ impl<X> Request<X> {
     /// Counts `num_rows` more tokens as computed. A request whose known tokens are all computed decodes from then on.
     pub fn advance(&mut self, num_rows: usize) {
         self.num_computed += num_rows;
-        // A prompt may be computed in several passes; a request that was cancelled meanwhile stays finished.
+        // A request that was cancelled while the pass computed stays finished.
         if self.num_computed == self.num_tokens() && !self.is_finished() {
             self.status = Status::Decoding;
         }

@@ -11,7 +11,7 @@ use continuous_batching::request::{Request, SeqId};
 
 impl BlockManager {
     // ANCHOR: admit
-    /// Gives a request a table with blocks for all of its known tokens, or changes nothing.
+    /// Gives a request a table with blocks for all of its known tokens, or takes nothing.
     pub(crate) fn try_admit<X: Shares>(&mut self, request: &mut Request<X>) -> Admission {
         let sharing = request.attached.sharing();
         let parent = self.parent(request, sharing);

@@ -28,7 +28,7 @@ pub enum Reserve {
     /// For all tokens that the request may come to have: a running request can always run on.
     #[default]
     Whole,
-    /// For the tokens that are known. Growing may fail later.
+    /// For the tokens that are known. Growing may fail later, so the scheduler has to preempt then; `FirstCome` panics.
     Known,
 }
 

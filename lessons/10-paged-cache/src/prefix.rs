@@ -1,6 +1,7 @@
 //! Which full blocks can be used again, by the name of their content.
 //!
-//! A block is *published* when it is full and all its keys and values are written. It stays published while it is held,
+//! A block is *published* when it is full and all its keys and values are written, or will be by a copy at the start of
+//! the next pass. It stays published while it is held,
 //! and also after its last holder has gone, until it is handed out anew: then its name is forgotten first. So the free
 //! list, oldest first, is the order of eviction. If two sequences compute the same content, only the block that is full
 //! first is published; the other stays without a name, even after the first has been evicted.

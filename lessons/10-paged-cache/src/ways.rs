@@ -66,8 +66,8 @@ impl Sample {
 pub struct Run {
     /// Each step.
     pub samples: Vec<Sample>,
-    /// Texts that were thrown out and began anew.
-    pub thrown_out: usize,
+    /// Number of times that a text was preempted and began anew.
+    pub preempted: usize,
 }
 
 impl Run {
@@ -101,7 +101,7 @@ struct Running {
 /// waited any more.
 ///
 /// # Panics
-/// If a text can not fit even alone.
+/// If a text can not be admitted, or can not grow to its end, even alone.
 pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usize) {
     let mut waiting: VecDeque<usize> = (0..texts.len()).collect();
     let (mut running, mut run, mut crowded) = (Vec::<Running>::new(), Run::default(), 0);
@@ -145,9 +145,15 @@ pub fn serve(way: &mut dyn Way, texts: &[Text], max_running: usize) -> (Run, usi
         if moved == 0
             && let Some(youngest) = running.pop()
         {
+            // Alone it would come to the same point again.
+            assert!(
+                !running.is_empty(),
+                "{:?} can not grow even alone",
+                texts[youngest.index]
+            );
             way.free(SeqId(youngest.index as u64));
             waiting.push_front(youngest.index);
-            run.thrown_out += 1;
+            run.preempted += 1;
         }
     }
     (run, crowded)

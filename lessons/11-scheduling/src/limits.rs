@@ -22,7 +22,7 @@ pub struct StepLimits {
     pub max_chunk_tokens: usize,
     /// How memory is taken back.
     pub preemption: Preemption,
-    /// Longest wait for a first row; a request that has waited longer is cancelled. With `None` requests wait without
+    /// Longest wait for a first row; a request that has waited as long is cancelled. With `None` requests wait without
     /// limit.
     pub max_wait: Option<Duration>,
 }

@@ -69,7 +69,8 @@ impl Scheduler {
     /// A scheduler with a policy.
     ///
     /// # Panics
-    /// If a step may compute no row.
+    /// If a step may compute no row. The first step panics if its budget is smaller than the number of requests that
+    /// may run.
     pub fn new(limits: StepLimits, policy: Box<dyn Policy>) -> Scheduler {
         assert!(
             limits.max_step_tokens >= 1 && limits.max_chunk_tokens >= 1,
@@ -118,7 +119,7 @@ impl Scheduler {
 // ANCHOR: schedule
 impl<M: Memory<X> + Reclaim, X: AsRef<Meta> + AsMut<Meta>> Schedule<M, X> for Scheduler {
     /// Cost: a few looks at each running request, and for each one that joins a look at each waiting one. Nothing is
-    /// allocated while no request joins or is preempted.
+    /// allocated while no request joins or is preempted, once the tables have been as long.
     fn schedule(&mut self, queues: &mut Queues<X>, memory: &mut M, limits: &EngineLimits, batch: &mut Batch) {
         let budget = self.limits.max_step_tokens;
         let most = limits.max_running;

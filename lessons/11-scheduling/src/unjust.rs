@@ -43,7 +43,7 @@ pub const UNJUST: [(&str, Make); 8] = [
         make(Fault::AgesSinceLastJoin)
     }),
     ("counts waiting anew when a request is preempted", || {
-        make(Fault::AgesSinceSentBack)
+        make(Fault::AgesSincePreempted)
     }),
     ("lets the shortest of a class go first", || make(Fault::ShortestFirst)),
     ("lets the youngest of a class go first", || make(Fault::YoungestFirst)),
@@ -71,7 +71,7 @@ enum Fault {
     NeverAges,
     AgesOnce,
     AgesSinceLastJoin,
-    AgesSinceSentBack,
+    AgesSincePreempted,
     ShortestFirst,
     YoungestFirst,
     SkipsTheLarge,
@@ -149,7 +149,7 @@ impl Subject for Small {
     fn preempt(&mut self, id: SeqId) {
         if let Some(place) = self.running.iter().position(|request| request.id == id) {
             let mut request = self.running.remove(place);
-            if self.fault == Fault::AgesSinceSentBack {
+            if self.fault == Fault::AgesSincePreempted {
                 request.since = self.now;
             }
             self.waiting.push(request);

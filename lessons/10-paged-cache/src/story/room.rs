@@ -108,7 +108,7 @@ pub fn three_ways(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
             format!("{:.1}", mean(crowd.iter().map(|s| s.running).sum())),
             run.samples.len().to_string(),
             lab::number::grouped(moved),
-            run.thrown_out.to_string(),
+            run.preempted.to_string(),
         ]);
     }
     story.table(&table);

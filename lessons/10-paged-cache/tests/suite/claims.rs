@@ -203,3 +203,14 @@ fn pieces_cover_every_position_once() {
     assert_eq!(lengths(&[1, 0], 256, 257), [256, 1]);
     assert_eq!(lengths(&[4], 1, 1), [1]);
 }
+
+/// A text that fills its region can not grow, and to begin it anew would not change that.
+#[test]
+#[should_panic(expected = "can not grow even alone")]
+fn a_text_that_can_not_grow_alone_ends_the_run() {
+    let text = Text {
+        prompt_tokens: 4,
+        new_tokens: 8,
+    };
+    serve(&mut Slots::new(1, 8), &[text], 1);
+}

@@ -32,10 +32,10 @@ pub fn preempt<X: AsMut<Meta>>(
         Preemption::Swap => memory.swap_out(request.id),
         Preemption::Recompute => 0,
     };
+    // `swap_out` frees the blocks itself when it stores the tokens.
     if num_stored > 0 {
         stats.swapped += 1;
     } else {
-        // Only here: `swap_out` frees the blocks itself where it stores them.
         memory.drop_blocks(request.id);
         stats.recomputed_tokens += request.num_computed as u64;
     }

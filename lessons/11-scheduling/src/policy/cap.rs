@@ -1,5 +1,5 @@
 use super::Policy;
-use crate::meta::Candidate;
+use crate::meta::{Candidate, Class};
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -23,5 +23,10 @@ impl<P: Policy> Policy for LengthCap<P> {
         let is_behind =
             |c: &Candidate| c.prompt_tokens > self.prompt_tokens && now.saturating_sub(c.arrival) < self.patience;
         (is_behind(a).cmp(&is_behind(b))).then_with(|| self.inner.compare(now, a, b))
+    }
+
+    /// The cap only orders those that wait: a victim is chosen by the class that the inner policy gives.
+    fn class_of(&self, now: Duration, class: Class, arrival: Duration) -> Class {
+        self.inner.class_of(now, class, arrival)
     }
 }

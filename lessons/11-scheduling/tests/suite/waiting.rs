@@ -172,6 +172,18 @@ fn a_length_cap_has_patience() {
     assert_eq!(run(ms(300)).started, Some(ms(310)));
 }
 
+/// A victim is chosen by the class that ageing gives it, also where a cap stands before the policy.
+#[test]
+fn a_length_cap_leaves_ageing_alone() {
+    let capped = LengthCap {
+        prompt_tokens: 8,
+        patience: ms(100),
+        inner: PriorityWithAgeing { step: ms(100) },
+    };
+    assert_eq!(capped.class_of(ms(250), Class(3), ms(0)), Class(1));
+    assert_eq!(capped.class_of(ms(300), Class(3), ms(0)), Class(0));
+}
+
 /// Tenant 0 sends ten times as much as tenant 1. First come first served gives it ten times as much; the quota gives
 /// both the same while both have any waiting.
 #[test]
