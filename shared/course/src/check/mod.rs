@@ -173,15 +173,19 @@ fn checked(
             test: late.rsplit("::").next().unwrap_or_default().to_owned(),
         }
     } else if !ran.failed.is_empty() {
-        let failures = words::failures(twin, exercise, &ran, tests);
+        let mut failures = words::failures(twin, exercise, &ran, tests);
         // Two ideas that both explain it: none is named.
-        let idea = match words::ideas(exercise, &ran, &failures).as_slice() {
-            [only] => Some(Idea {
-                name: only.name.clone(),
-                says: only.says.clone(),
-            }),
+        let named = match words::ideas(exercise, &ran, &failures).as_slice() {
+            [only] => Some(*only),
             _ => None,
         };
+        if let Some(idea) = named {
+            words::show_first(&mut failures, idea);
+        }
+        let idea = named.map(|idea| Idea {
+            name: idea.name.clone(),
+            says: idea.says.clone(),
+        });
         Status::Failed { failures, idea }
     } else if ran.passed.is_empty() {
         let group = &exercise.group;

@@ -12,7 +12,7 @@ pub enum Status {
     Passed,
     /// Its code compiles, and tests fail.
     Failed {
-        /// The tests that fail, in the order of the file.
+        /// The tests that fail: the one that the idea speaks of, then the others in the order of the file.
         failures: Vec<Failure>,
         /// The wrong idea behind them, where the tests can tell it from an ordinary bug.
         idea: Option<Idea>,

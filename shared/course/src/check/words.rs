@@ -55,6 +55,17 @@ pub fn ideas<'a>(exercise: &'a Exercise, ran: &Ran, failures: &[Failure]) -> Vec
     exercise.ideas.iter().filter(explains).collect()
 }
 
+/// Moves the failure that an idea is told by to the front: that of its first test, so that the text about the idea
+/// speaks of the numbers above it. An idea that is told by a message keeps the failure that has the message.
+pub fn show_first(failures: &mut [Failure], idea: &Idea) {
+    let told_by = |failure: &Failure| Some(&failure.test) == idea.fails.first();
+    if idea.message.is_empty()
+        && let Some(index) = failures.iter().position(told_by)
+    {
+        failures[..=index].rotate_right(1);
+    }
+}
+
 /// The name of a test without its group.
 fn short(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or_default()
