@@ -101,7 +101,7 @@ pub fn right_attempt(player: &Player) {
         0,
         &[
             "ok 05.1 RMSNorm",
-            "nothing is subtracted",
+            "sets the size of a row to one and keeps its direction",
             "What it cost",
             "reference",
             "Next: ",
