@@ -25,7 +25,7 @@ pub struct KvView<'a> {
 
 /// Number of multiply-adds for which a further task pays: with fewer, one thread is done before a second one has
 /// started.
-const MULTIPLY_ADDS_A_TASK: usize = 16_384;
+pub(crate) const MULTIPLY_ADDS_A_TASK: usize = 16_384;
 
 /// Attention of each row over the keys and values of `view(row, kv_head)`: one call of [`attend_row`] for each row and
 /// key head.

@@ -1,5 +1,6 @@
 //! Attention of several rows at once, for keys and values that lie in many places.
 
+use crate::attention::MULTIPLY_ADDS_A_TASK;
 use crate::layer::SharedRows;
 use lab::ledger;
 use layout::pool::Pool;
@@ -7,10 +8,6 @@ use training::LlamaConfig;
 
 /// Maximum number of rows in a [`Unit`]. All of them read the keys and values of one head while these are in the cache.
 pub const ATTENTION_ROWS: usize = 8;
-
-/// Number of multiply-adds for which a further task pays: with fewer, one thread is done before a second one has
-/// started.
-const MULTIPLY_ADDS_A_TASK: usize = 16_384;
 
 /// The queries of one row that use one key head.
 #[derive(Debug, Default)]
