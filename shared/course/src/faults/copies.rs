@@ -176,6 +176,8 @@ pub fn write(course: &Course, copies: &[Copy]) -> Result<(), CourseError> {
         let place = folder.join(&copy.package);
         twin::write(&place.join("Cargo.toml"), &copy.manifest(course)?.to_string())?;
         copy.write_sources(&place)?;
+        // Tests read files beside them through `CARGO_MANIFEST_DIR`. Without the link those fail, which is told.
+        manifest::has_link(&course.root, &place, "tests", &copy.plan.lesson.join("tests"));
     }
     // Cargo adds the copies, and keeps the versions that it finds.
     let lock = source::read(&course.root.join("Cargo.lock")).unwrap_or_default();

@@ -46,29 +46,36 @@ pub fn write(twin: &Twin, members: &[String]) -> Result<(), CourseError> {
     Ok(())
 }
 
-/// Makes `lessons` and `shared` in the workspace `work` links to those of the root. Returns whether both stand.
+/// Makes `lessons` and `shared` in the workspace `work` links to those of the root. Returns whether both stand. Without
+/// them the lessons are built twice, and that is all.
 pub(crate) fn has_links(root: &Path, work: &Path) -> bool {
-    ["lessons", "shared"].into_iter().all(|name| {
-        let (link, to) = (work.join(name), root.join(name));
-        let relative = path_from(work, &to, root);
-        if !to.is_dir() {
-            return true;
-        }
-        if std::fs::read_link(&link).is_ok_and(|found| found != Path::new(&relative)) {
-            // From before a move of the folder.
-            let _ = std::fs::remove_file(&link);
-        }
-        if std::fs::symlink_metadata(&link).is_err() {
-            let made = std::fs::create_dir_all(work);
-            #[cfg(unix)]
-            let made = made.and_then(|()| std::os::unix::fs::symlink(&relative, &link));
-            #[cfg(windows)]
-            let made = made.and_then(|()| std::os::windows::fs::symlink_dir(&relative, &link));
-            // Without a link the lessons are built twice, and that is all.
-            let _ = made;
-        }
-        link.is_symlink()
-    })
+    ["lessons", "shared"]
+        .into_iter()
+        .all(|name| has_link(root, work, name, &root.join(name)))
+}
+
+/// Makes `name` in a folder of the workbook a link to the folder `to`. Returns whether it stands, or there is nothing to
+/// link to.
+pub(crate) fn has_link(root: &Path, folder: &Path, name: &str, to: &Path) -> bool {
+    let link = folder.join(name);
+    let relative = path_from(folder, to, root);
+    if !to.is_dir() {
+        return true;
+    }
+    if std::fs::read_link(&link).is_ok_and(|found| found != Path::new(&relative)) {
+        // From before a move of the folder.
+        let _ = std::fs::remove_file(&link);
+    }
+    if std::fs::symlink_metadata(&link).is_err() {
+        let made = std::fs::create_dir_all(folder);
+        #[cfg(unix)]
+        let made = made.and_then(|()| std::os::unix::fs::symlink(&relative, &link));
+        #[cfg(windows)]
+        let made = made.and_then(|()| std::os::windows::fs::symlink_dir(&relative, &link));
+        // Each caller says what a missing link costs.
+        let _ = made;
+    }
+    link.is_symlink()
 }
 
 /// Whether the lesson has tasks to compare costs with.
