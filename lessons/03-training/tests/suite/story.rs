@@ -4,7 +4,6 @@
 use crate::common::small_run;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::Command;
 use training::LlamaConfig;
 use training::train::run;
 
@@ -81,15 +80,7 @@ fn the_story_is_told_step_by_step() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("model");
     small_model(&model);
-    let output = Command::new(env!("CARGO_BIN_EXE_lesson03"))
-        .args(["--no-pause", "--threads", "2", "--tokens", "2048", "--model"])
-        .arg(&model)
-        .arg("--out")
-        .arg(folder.path().join("charts"))
-        .output()
-        .expect("the lesson starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let story = String::from_utf8(output.stdout).unwrap();
+    let program = env!("CARGO_BIN_EXE_lesson03");
+    let story = fixtures::story(program, &model, &folder.path().join("charts"), &["--tokens", "2048"]);
     insta::assert_snapshot!("story", redacted(&story));
 }

@@ -3,7 +3,6 @@
 
 use fixtures::without_figures;
 use lab::story::check_predictions;
-use std::process::Command;
 
 /// Beginnings of lines that depend on the machine or the model. The rest of such a line is taken out.
 const NOT_OURS: [&str; 10] = [
@@ -55,14 +54,12 @@ fn redacted(story: &str) -> String {
 fn the_story_is_told_step_by_step() {
     check_predictions(include_str!("../../course.toml"));
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_lesson09"))
-        .args(["--no-pause", "--threads", "2", "--tokens", "24", "--model"])
-        .arg(fixtures::model("some-kv-tied-bf16"))
-        .arg("--out")
-        .arg(folder.path())
-        .output()
-        .expect("the lesson starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let story = String::from_utf8(output.stdout).unwrap();
+    let program = env!("CARGO_BIN_EXE_lesson09");
+    let story = fixtures::story(
+        program,
+        &fixtures::model("some-kv-tied-bf16"),
+        folder.path(),
+        &["--tokens", "24"],
+    );
     insta::assert_snapshot!("story", redacted(&story));
 }

@@ -2,7 +2,6 @@
 //! are taken out, so that every machine has the same transcript.
 
 use fixtures::without_figures;
-use std::process::Command;
 
 /// Lines that a machine or a model decides, by their beginnings; what is told in their place ends there.
 const NOT_OURS: [&str; 10] = [
@@ -38,17 +37,13 @@ fn redacted(story: &str) -> String {
 #[test]
 fn the_story_is_told_step_by_step() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_lesson10"))
-        .args(["--no-pause", "--threads", "2"])
-        // The largest one: nothing that is added to it may overflow.
-        .args(["--seed", &u64::MAX.to_string(), "--model"])
-        .arg(fixtures::model("some-kv-tied-bf16"))
-        .arg("--out")
-        .arg(folder.path())
-        .output()
-        .expect("the lesson starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let story = String::from_utf8(output.stdout).unwrap();
+    // The largest seed: nothing that is added to it may overflow.
+    let program = env!("CARGO_BIN_EXE_lesson10");
+    let story = fixtures::story(
+        program,
+        &fixtures::model("some-kv-tied-bf16"),
+        folder.path(),
+        &["--seed", &u64::MAX.to_string()],
+    );
     insta::assert_snapshot!("story", redacted(&story));
 }

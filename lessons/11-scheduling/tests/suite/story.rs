@@ -2,7 +2,6 @@
 //! are taken out, so that every machine has the same transcript.
 
 use fixtures::without_figures;
-use std::process::Command;
 
 /// Lines that a machine or a model decides, by their beginnings; what is told in their place ends there.
 const NOT_OURS: [&str; 6] = ["model ", "Claim", "claims", "chart", "machine", "figures"];
@@ -41,15 +40,7 @@ fn redacted(story: &str) -> String {
 #[test]
 fn the_story_is_told_step_by_step() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_lesson11"))
-        .args(["--no-pause", "--threads", "2", "--model"])
-        .arg(fixtures::model("some-kv-tied-bf16"))
-        .arg("--out")
-        .arg(folder.path())
-        .output()
-        .expect("the lesson starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let story = String::from_utf8(output.stdout).unwrap();
+    let program = env!("CARGO_BIN_EXE_lesson11");
+    let story = fixtures::story(program, &fixtures::model("some-kv-tied-bf16"), folder.path(), &[]);
     insta::assert_snapshot!("story", redacted(&story));
 }
