@@ -1,4 +1,7 @@
 //! Charts of bars: plain, side by side, stacked. Bars lie, so that names of any length stand beside them.
+//!
+//! On a logarithmic axis the length of a bar means nothing, because the axis has no zero to begin at. There each value
+//! is a marker on a thin line instead, and the eye compares positions.
 
 use plotters::style::RGBColor;
 use plotters::style::text_anchor::HPos;
@@ -11,6 +14,8 @@ use crate::number::short;
 
 /// Gap between a bar and its value.
 const VALUE_GAP: f64 = 10.0;
+/// Radius of a marker on a logarithmic axis.
+const DOT: f64 = 9.0;
 /// Gap between groups.
 const GROUP_GAP: f64 = 26.0;
 /// Most room that the names beside the bars take.
@@ -124,7 +129,14 @@ fn value_axis(chart: &Chart, bars: &Bars) -> Axis {
 fn legend(chart: &Chart, bars: &Bars) -> Vec<(Swatch, String)> {
     let is_needed = bars.parts.len() > 1 || bars.stacked;
     let parts = bars.parts.iter().enumerate().filter(|_| is_needed);
-    let part = |(index, key): (usize, &String)| (Swatch::Patch(theme::series(index)), chart.text(key).to_string());
+    let part = |(index, key): (usize, &String)| {
+        let color = theme::series(index);
+        let swatch = match chart.log_y {
+            true => Swatch::Marker(color, theme::marker(index)),
+            false => Swatch::Patch(color),
+        };
+        (swatch, chart.text(key).to_string())
+    };
     let limit = |(key, value): &(String, f64)| (Swatch::Rule, format!("{} ({})", chart.text(key), short(*value)));
     parts.map(part).chain(bars.rules.iter().map(limit)).collect()
 }
@@ -209,10 +221,18 @@ impl Canvas<'_, '_> {
         Ok((start, end))
     }
 
+    /// Draws a marker at a value, on a thin line across the plot.
+    fn dot(&self, along: f64, value: f64, part: usize, color: RGBColor) -> anyhow::Result<()> {
+        let [start, at, end] = [self.axis.low, value, self.axis.high].map(|value| self.pixel(along, value));
+        self.sheet.line(&[start, end], 1, theme::GRID)?;
+        self.sheet.marker(at, DOT, theme::marker(part), color)
+    }
+
     /// The text of a bar's value, behind the bar.
     fn value(&self, along: f64, value: f64, words: &str) -> Line {
         let (x, y) = self.pixel(along, value);
-        let at = (x.max(self.pixel(along, self.zero()).0) + VALUE_GAP, y + 8.0);
+        let radius = if self.axis.log { DOT } else { 0.0 };
+        let at = (x.max(self.pixel(along, self.zero()).0) + radius + VALUE_GAP, y + 8.0);
         text(at, words, theme::SMALL, HPos::Left, theme::INK)
     }
 
@@ -230,7 +250,9 @@ impl Canvas<'_, '_> {
             } else {
                 theme::series(part)
             };
-            if let Some(value) = value.filter(|value| *value != 0.0) {
+            if let Some(value) = value.filter(|value| *value > 0.0 && self.axis.log) {
+                self.dot(top + self.thickness / 2.0, value, part, color)?;
+            } else if let Some(value) = value.filter(|value| *value != 0.0) {
                 self.bar((top + gap, top + self.thickness - gap), self.zero(), value, color)?;
             }
             texts.push(self.value(top + self.thickness / 2.0, value.unwrap_or(self.zero()), words));
