@@ -74,6 +74,8 @@ pub fn one(name: &str, arguments: &[String], page: &Page, in_code: bool, alone: 
         ("evaluation", [key]) => return recorded::evaluation(book, key),
         ("training", [key]) => return recorded::training(book, key),
         ("recorded", [number, key]) => return recorded::lesson(book, number, key),
+        ("rows", [rows]) => return recorded::rows(book, rows, "cost"),
+        ("rows", [rows, form]) => return recorded::rows(book, rows, form),
         _ => {}
     }
     let block = match (name, given.as_slice()) {

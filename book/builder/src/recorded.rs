@@ -1,5 +1,5 @@
 //! Numbers of the text that come from recorded files, so that no sentence is older than its measurement:
-//! `{{#evaluation KEY}}`, `{{#training KEY}}`, `{{#recorded 05 KEY}}` and `{{#evaluation-table}}`.
+//! `{{#evaluation KEY}}`, `{{#training KEY}}`, `{{#recorded 05 KEY}}`, `{{#rows 8}}` and `{{#evaluation-table}}`.
 //!
 //! A key is a path with dots; in a list a part is an index, or the `id`, `title` or `name` of an element. After a colon
 //! stands the form: `.3` decimals, `%` or `%0` a share in per cent with one decimal or none, `,` thousands apart.
@@ -27,6 +27,46 @@ pub fn lesson(book: &Workbook, number: &str, key: &str) -> Result<String, String
     let lesson = book.lesson(number)?;
     let shown = format!("lessons/{}/results/lesson{number}.json", lesson.folder);
     look_up(&read(book, &shown)?, key).map_err(|said| format!("{shown}: {said}"))
+}
+
+/// The cost of one product over some rows of f32, in times of one row: the race `rows` of lesson 02. Between two
+/// recorded numbers of rows it lies on the straight line. With `gain`: how many times the rows a second that is.
+pub fn rows(book: &Workbook, asked: &str, form: &str) -> Result<String, String> {
+    const SHOWN: &str = "lessons/02-layout/results/lesson02.json";
+    let said = |said: &str| format!("{SHOWN}: {said}");
+    let num_rows: f64 = asked
+        .parse()
+        .map_err(|_| format!("expected a number of rows, found {asked:?}"))?;
+    let costs = costs_of_rows(&read(book, SHOWN)?).ok_or_else(|| said("no race \"rows\" with entries \"f32\""))?;
+    let cost = on_the_line(&costs, num_rows).ok_or_else(|| said(&format!("no cost for {asked} rows")))?;
+    match form {
+        "cost" => Ok(format!("{cost:.1}")),
+        "gain" => Ok(format!("{:.1}", num_rows / cost)),
+        _ => Err(format!("expected gain or nothing after {asked:?}, found {form:?}")),
+    }
+}
+
+/// Numbers of rows, ascending, with their costs in times of one row.
+fn costs_of_rows(record: &Value) -> Option<Vec<(f64, f64)>> {
+    let mut in_steps = record["steps"].as_array()?.iter().map(|step| &step["values"]["rows"]);
+    let race = in_steps.find(|race| race["entries"].is_array());
+    let race = race.or_else(|| step(&record["races"], "rows"))?;
+    let entries = race["entries"]
+        .as_array()?
+        .iter()
+        .filter(|entry| entry["name"] == "f32");
+    let mut times: Vec<(f64, f64)> = entries
+        .filter_map(|entry| Some((entry["x"].as_f64()?, entry["median"].as_f64()?)))
+        .collect();
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let one = times.first().filter(|(rows, _)| *rows == 1.0)?.1;
+    Some(times.into_iter().map(|(rows, time)| (rows, time / one)).collect())
+}
+
+fn on_the_line(points: &[(f64, f64)], x: f64) -> Option<f64> {
+    let around = points.windows(2).find(|w| (w[0].0..=w[1].0).contains(&x))?;
+    let ((x0, y0), (x1, y1)) = (around[0], around[1]);
+    Some(y0 + (y1 - y0) * (x - x0) / (x1 - x0))
 }
 
 /// The model beside the n-gram baselines and the bound.
@@ -151,6 +191,17 @@ mod tests {
         assert_eq!(found("a.w"), ok("x&#95;y"));
         assert_eq!(found("claims.G1.measured.value:.1"), ok("34.6"));
         assert_eq!(found("claims.0.measured.value"), ok("34.6"));
+    }
+
+    #[test]
+    fn rows_cost_what_lesson_02_recorded() {
+        let text = r#"{"steps": [{"values": {}}, {"values": {"rows": {"entries": [
+            {"name": "bf16", "x": 1, "median": 0.5}, {"name": "f32", "x": 32, "median": 4.0},
+            {"name": "f32", "x": 8, "median": 2.0}, {"name": "f32", "x": 1, "median": 2.0}]}}}]}"#;
+        let costs = costs_of_rows(&serde_json::from_str(text).expect("it is JSON")).expect("a race");
+        assert_eq!(costs, [(1.0, 1.0), (8.0, 1.0), (32.0, 2.0)]);
+        assert_eq!(on_the_line(&costs, 20.0), Some(1.5));
+        assert_eq!(on_the_line(&costs, 33.0), None);
     }
 
     #[test]
