@@ -1,4 +1,4 @@
-//! `{{#claims 05}}` and `{{#claims-all}}`: tables from the recorded results.
+//! `{{#claims 05}}` and `{{#claims-all}}`: tables from the recorded results; `{{#verdict 05 G1}}`: one verdict in words.
 
 use serde::Deserialize;
 
@@ -46,6 +46,19 @@ pub fn of_lesson(book: &Workbook, number: &str) -> Result<String, String> {
         out += &row(&[what, measured, verdict]);
     }
     Ok(format!("{out}{TABLE_END}\n{}\n", measured_on(&document)))
+}
+
+/// The verdict of one claim in words, as recorded.
+pub fn verdict(book: &Workbook, number: &str, id: &str) -> Result<String, String> {
+    let lesson = book.lesson(number)?;
+    let document = read(book, lesson)?;
+    let found = document.claims.iter().find(|claim| claim.id == id);
+    let known = || {
+        let ids = document.claims.iter().map(|claim| claim.id.as_str());
+        ids.collect::<Vec<_>>().join(", ")
+    };
+    let claim = found.ok_or_else(|| format!("lesson {number} has no claim {id:?} in its results; there is {}", known()))?;
+    Ok(VERDICTS[index(claim)?].1.to_owned())
 }
 
 /// The claims of all lessons that have a chapter. Each links to it.

@@ -3,7 +3,7 @@
 //! | kind | placeholders | where |
 //! |---|---|---|
 //! | block | here, drawing, figure, chart, exercises, exercise, key, claims, claims-all, evaluation-table, workshop | alone on a line |
-//! | word | minutes, minutes-of, evaluation, training, recorded, rows | anywhere |
+//! | word | minutes, minutes-of, verdict, evaluation, training, recorded, rows | anywhere |
 //! | code | include | alone on a line inside a code fence |
 //!
 //! `\{{#name}}` stays as text. Everything else is an error with the page and the line.

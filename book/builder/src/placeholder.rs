@@ -71,6 +71,7 @@ pub fn one(name: &str, arguments: &[String], page: &Page, in_code: bool, alone: 
         ("minutes", [number]) => return workshops::minutes(book, number),
         ("minutes", [number, of]) => return Ok(workshops::minutes_of_kind(book, number, of)?.to_string()),
         ("minutes-of", parts @ [_, ..]) => return Ok(workshops::minutes_of(book, parts)?.to_string()),
+        ("verdict", [number, id]) => return claims::verdict(book, number, id),
         ("evaluation", [key]) => return recorded::evaluation(book, key),
         ("training", [key]) => return recorded::training(book, key),
         ("recorded", [number, key]) => return recorded::lesson(book, number, key),
