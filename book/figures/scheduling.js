@@ -108,7 +108,8 @@ window.figures.register("scheduling", (root, trace, ui) => {
     const picture = ui.el("div", { style: { overflowX: "auto" } });
     const gaps = ui.el("p", { style: { margin: "6px 0 10px", color: "var(--d-soft)", fontSize: "0.9em", minHeight: "3em" } });
     const table = ui.el("table", { style: { width: "100%", maxWidth: "620px", borderCollapse: "collapse" } });
-    root.append(totals, packer, picture, gaps, table);
+    const fold = ui.el("details", {}, ui.el("summary", {}, "Times of each request; a letter follows it"), table);
+    root.append(totals, packer, picture, gaps, fold);
 
     const text = (x, y, children, more) => ui.svg("text", { x, y, ...more }, children);
     const small = "font-size:13px";
@@ -154,7 +155,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
             nodes.push(ui.svg("rect", { ...place, rx: 2, fill: isHeld ? "var(--d-good-soft)" : "none", stroke: isHeld ? "var(--d-good)" : "var(--d-line)", "stroke-dasharray": isHeld ? null : "3 3" }));
             if (isHeld) nodes.push(letterAt(place, NAMES[owners[i]], ""));
         }
-        top += CELL + 12;
+        top += Math.ceil(blocks() / PER_LINE) * (CELL + 3) + 9;
         if (trace.preemptions[at.preemptions].value === "swap") {
             nodes.push(text(0, top + 14, "host pool", { style: small }));
             const stored = step.stored.flatMap(({ who, tokens }) => Array.from({ length: Math.ceil(tokens / trace.block_size) }, () => who));
@@ -163,7 +164,9 @@ window.figures.register("scheduling", (root, trace, ui) => {
                 nodes.push(ui.svg("rect", { ...place, rx: 2, fill: "var(--d-b-soft)", stroke: "var(--d-b)" }), letterAt(place, NAMES[who], ""));
             });
             if (stored.length === 0) nodes.push(text(LEFT + 2, top + 14, "empty", { style: soft }));
-            top += CELL + 12;
+            // The same height in all steps: the most that the pool ever holds.
+            const most = Math.max(1, ...steps.map((other) => other.stored.reduce((sum, { tokens }) => sum + Math.ceil(tokens / trace.block_size), 0)));
+            top += Math.ceil(most / PER_LINE) * (CELL + 3) + 9;
         }
         const share = budget() === 0 ? `${used} rows, no bound` : `${used} of ${budget()} rows`;
         ui.fill(packer, ui.svg("svg", {
@@ -263,7 +266,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
     function drawGaps(index) {
         if (followed === null) {
             ui.fill(gaps, "A number is the rows that a request gets in a step; a dot under its end is a token. Dark: a prompt. Pale: a stream. ",
-                "Dotted: waits. Cross: preempted; what is computed once more, or lies in the host pool, has the other colour. Press a letter to see the gaps between its tokens.");
+                "Dotted: waits. Cross: preempted; what is computed once more, or lies in the host pool, has the other colour. Open the table and press a letter to see the gaps between its tokens.");
             return;
         }
         const now = steps[index].began + steps[index].units;
@@ -290,6 +293,8 @@ window.figures.register("scheduling", (root, trace, ui) => {
     drawTable();
     const stepper = ui.stepper({
         steps: steps.length,
+        // Step 3 of lesson 08's schedule: both streams wait for a prompt.
+        start: 2,
         render(i) { draw(i); return told(steps[i], i); },
     });
     const labels = { budgets: "budget of a step", chunks: "chunk", policies: "order of joining", memories: "memory", preemptions: "preempted by" };
