@@ -1,7 +1,9 @@
 //! A batch: windows of packed documents, with what each position reads, must predict and may see.
 
 use crate::config::TokenId;
+use crate::corpus::Drawn;
 use crate::exercises::inputs_and_targets;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The token that ends a document.
@@ -18,6 +20,10 @@ pub struct Batch {
     pub inputs: Vec<TokenId>,
     /// What each position must predict, `[batch_size · seq_len]`.
     pub targets: Vec<TokenId>,
+    /// For positions whose target was drawn at random: all tokens that were equally likely, by position.
+    pub spread: BTreeMap<usize, Vec<TokenId>>,
+    /// How much each position counts in the loss, `[batch_size · seq_len]`; 1 unless [`Batch::emphasise`] was called.
+    pub weights: Vec<f32>,
     /// The first position of its window that each position sees, `[batch_size · seq_len]`.
     pub starts: Rc<[u32]>,
 }
@@ -40,6 +46,8 @@ impl Batch {
         Self {
             batch_size: windows.len(),
             seq_len,
+            spread: BTreeMap::new(),
+            weights: vec![1.0; inputs.len()],
             inputs,
             targets,
             starts: starts.into(),
@@ -71,6 +79,26 @@ impl Batch {
             starts: vec![0; inputs.len()].into(),
             inputs,
             targets: Vec::new(),
+            weights: Vec::new(),
+            spread: BTreeMap::new(),
+        }
+    }
+
+    /// Takes all words that might have been drawn as targets, in place of the one that was. `drawn` belongs to `window`.
+    pub fn spread_over(&mut self, window: usize, drawn: Vec<Drawn>) {
+        // The token at place p is the target of position p - 1, and the first one of a window is no target.
+        let first = window * self.seq_len;
+        let targets = drawn.into_iter().filter(|word| word.position > 0);
+        self.spread
+            .extend(targets.map(|word| (first + word.position - 1, word.tokens)));
+    }
+
+    /// Lets the positions whose target is marked count `weight` times as much. `is_marked` is indexed by token id.
+    pub fn emphasise(&mut self, is_marked: &[bool], weight: f32) {
+        for (own, target) in self.weights.iter_mut().zip(&self.targets) {
+            if is_marked[target.index()] {
+                *own = weight;
+            }
         }
     }
 

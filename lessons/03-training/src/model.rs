@@ -209,9 +209,15 @@ impl Llama {
         // ANCHOR_END: forward
     }
 
-    /// The mean cross entropy of the batch in nats per token: what training lowers.
+    /// The weighted mean cross entropy of the batch in nats per token: what training lowers.
     pub fn loss(&self, batch: &Batch) -> Tensor {
-        ops::head_loss(&self.pool, &self.hidden(batch), self.head_weight(), &batch.targets)
+        let hidden = self.hidden(batch);
+        let targets = ops::Targets {
+            tokens: &batch.targets,
+            weights: &batch.weights,
+            spread: &batch.spread,
+        };
+        ops::head_loss(&self.pool, &hidden, self.head_weight(), targets)
     }
 
     /// The logits after every token of one text that sees all of itself, without a tape. Shape `[tokens, vocab_size]`.

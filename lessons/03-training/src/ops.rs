@@ -23,6 +23,7 @@ use autograd::{Saved, Tensor, custom_op, custom_op_with_output};
 use layout::gemm::{MatMut, MatRef, Write, gemm};
 use layout::pool::Pool;
 use ndarray::{ArrayD, IxDyn};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -222,21 +223,39 @@ pub fn swiglu(pool: &Arc<Pool>, gate_up: &Tensor) -> Tensor {
     })
 }
 
-/// The mean cross entropy in nats of `softmax(x wᵀ)` against the targets: head and loss in one. Shapes: `x`
-/// `[rows, n]`, `w` `[vocab_size, n]`, `targets` `[rows]`, result `[]`.
+/// What the rows of a batch must predict, and how much each counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Targets<'a> {
+    /// The token that each row must predict, `[rows]`.
+    pub tokens: &'a [TokenId],
+    /// How much each row counts, `[rows]`.
+    pub weights: &'a [f32],
+    /// Rows with several targets that are equally likely, by row.
+    pub spread: &'a BTreeMap<usize, Vec<TokenId>>,
+}
+
+/// The weighted mean cross entropy in nats of `softmax(x wᵀ)` against the targets: head and loss in one. Shapes: `x`
+/// `[rows, n]`, `w` `[vocab_size, n]`, targets `[rows]`, result `[]`. With equal weights it is the mean.
 ///
 /// A few rows of logits are made, turned into their gradient where they stand and used up before the next ones are
 /// made, so the `rows · vocab_size` logits (32 MiB for 4096 rows) never exist together; the tape keeps two finished
 /// gradients instead. The price: the backward products are computed even if no gradient is asked for.
-pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: &[TokenId]) -> Tensor {
+pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: Targets<'_>) -> Tensor {
     let (x_value, w_value) = (x.value(), w.value());
     let (rows, n, vocab_size) = (x_value.shape()[0], x_value.shape()[1], w_value.shape()[0]);
-    assert_eq!(targets.len(), rows, "targets");
+    let Targets {
+        tokens,
+        weights,
+        spread,
+    } = targets;
+    assert_eq!(tokens.len(), rows, "targets");
+    assert_eq!(weights.len(), rows, "weights");
     assert_eq!(w_value.shape(), [vocab_size, n], "w");
     let (mut d_x, mut d_w) = (zeros(&[rows, n]), zeros(&[vocab_size, n]));
     let mut losses = vec![0.0_f32; rows];
     let mut logits = vec![0.0_f32; HEAD_ROWS.min(rows) * vocab_size];
-    let weight = 1.0 / rows as f32;
+    let total: f32 = weights.iter().sum();
+    let shares: Vec<f32> = weights.iter().map(|weight| weight / total).collect();
     let w_rows = MatRef::row_major(slice(&w_value), vocab_size, n);
     for first in (0..rows).step_by(HEAD_ROWS) {
         let count = HEAD_ROWS.min(rows - first);
@@ -244,13 +263,11 @@ pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: &[TokenId]) 
         let x_rows = MatRef::row_major(&slice(&x_value)[first * n..][..count * n], count, n);
         let mut out = MatMut::row_major(logits, count, vocab_size);
         gemm(pool, x_rows, w_rows.t(), &mut out, Write::Overwrite);
-        losses_and_gradients(
-            pool,
-            logits,
-            &targets[first..first + count],
-            weight,
-            &mut losses[first..first + count],
-        );
+        let backward = |row: usize, logits: &mut [f32]| match spread.get(&row) {
+            Some(tokens) => spread_cross_entropy_backward(logits, tokens, shares[row]),
+            None => cross_entropy_backward(logits, tokens[row], shares[row]),
+        };
+        losses_and_gradients(pool, logits, first, &mut losses[first..first + count], &backward);
         let d_logits = MatRef::row_major(logits, count, vocab_size);
         let d_x_rows = &mut slice_mut(&mut d_x)[first * n..][..count * n];
         let mut out = MatMut::row_major(d_x_rows, count, n);
@@ -259,7 +276,11 @@ pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: &[TokenId]) 
         gemm(pool, d_logits.t(), x_rows, &mut out, Write::Accumulate);
     }
     drop((x_value, w_value));
-    let mean = losses.iter().map(|&l| f64::from(l)).sum::<f64>() / rows as f64;
+    let weighted = losses
+        .iter()
+        .zip(weights)
+        .map(|(&loss, &weight)| f64::from(loss) * f64::from(weight));
+    let mean = weighted.sum::<f64>() / f64::from(total);
     let loss = ArrayD::from_elem(IxDyn(&[]), mean as f32);
     custom_op("head_loss", &[x, w], loss, move |upstream| {
         let factor = slice(upstream)[0];
@@ -271,18 +292,38 @@ pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: &[TokenId]) 
     })
 }
 
-/// Turns rows of logits into gradients in place and writes each row's loss.
-fn losses_and_gradients(pool: &Pool, logits: &mut [f32], targets: &[TokenId], weight: f32, losses: &mut [f32]) {
-    let vocab_size = logits.len() / targets.len();
-    let step = piece_rows(targets.len());
+/// Turns rows of logits into gradients in place and writes each row's loss. `backward` is given the row's number.
+fn losses_and_gradients(
+    pool: &Pool,
+    logits: &mut [f32],
+    first: usize,
+    losses: &mut [f32],
+    backward: &(dyn Fn(usize, &mut [f32]) -> f32 + Sync),
+) {
+    let vocab_size = logits.len() / losses.len();
+    let step = piece_rows(losses.len());
     let (logit_pieces, loss_pieces) = (pieces(logits, step * vocab_size), pieces(losses, step));
     pool.run(logit_pieces.len(), &|piece| {
         let mut logits = logit_pieces[piece].lock().unwrap();
         let mut losses = loss_pieces[piece].lock().unwrap();
-        let targets = &targets[piece * step..][..losses.len()];
-        let rows = logits.chunks_exact_mut(vocab_size).zip(targets).zip(losses.iter_mut());
-        for ((row, &target), loss) in rows {
-            *loss = cross_entropy_backward(row, target, weight);
+        let rows = logits.chunks_exact_mut(vocab_size).zip(losses.iter_mut());
+        for (row, (logits, loss)) in (first + piece * step..).zip(rows) {
+            *loss = backward(row, logits);
         }
     });
+}
+
+/// [`cross_entropy_backward`] for several targets that are equally likely: the mean of their cross entropies, and its
+/// gradient `weight · (softmax(logits) - 1/n at each target)`.
+fn spread_cross_entropy_backward(logits: &mut [f32], targets: &[TokenId], weight: f32) -> f32 {
+    let share = 1.0 / targets.len() as f32;
+    let mean: f32 = targets.iter().map(|target| share * logits[target.index()]).sum();
+    let first = targets[0];
+    let first_logit = logits[first.index()];
+    let loss = cross_entropy_backward(logits, first, weight) + first_logit - mean;
+    logits[first.index()] += weight;
+    for target in targets {
+        logits[target.index()] -= weight * share;
+    }
+    loss
 }

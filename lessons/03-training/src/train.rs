@@ -3,11 +3,12 @@
 use crate::baselines::curve as baseline_curve;
 use crate::batch::Batch;
 use crate::checkpoint::{self, CurvePoint, Progress, write_whole};
-use crate::config::{LlamaConfig, TokenId};
+use crate::config::LlamaConfig;
 use crate::corpus::evaluation::EvalSize;
 use crate::corpus::{Cursor, EvalDocument, Evaluation, Literature, StreamOptions, TrainingStream, train_tokenizer};
 use crate::export::{read_folder, write_folder};
 use crate::grammar::Grammar;
+use crate::grammar::words::{SLOTS, words};
 use crate::metrics::perplexity::surprise;
 use crate::model::Llama;
 use crate::record::{RunRecord, TrainingRecord, read_record};
@@ -32,6 +33,11 @@ pub struct RunOptions {
     pub schedule: Schedule,
     /// The text to read and its order.
     pub stream: StreamOptions,
+    /// How much a word that fills a slot of the grammar counts in the loss; any other token counts 1.
+    pub slot_weight: f64,
+    /// Whether a word that the grammar drew has all words that were free as its targets
+    /// ([`draws`](crate::corpus::draws)).
+    pub spread_draws: bool,
     /// Seeds the initial weights.
     pub seed: u64,
     /// Number of threads.
@@ -128,14 +134,26 @@ pub fn run(
         seconds_before = text.trim().parse().unwrap_or(0.0);
     }
 
+    let slot_words = slot_words(&tokenizer, trainer.model.config.vocab_size);
     let schedule = &options.schedule;
     let tokens_before = earlier.as_ref().map_or(0, |record| record.tokens);
     // The mean loss between two measurements; it starts anew at each checkpoint, so it need not be in it.
     let (mut loss_sum, mut loss_steps) = (0.0, 0);
     while trainer.step < schedule.num_steps() {
-        let windows = stream.next_batch(schedule.batch_size, schedule.seq_len + 1);
-        let windows: Vec<&[TokenId]> = windows.chunks(schedule.seq_len + 1).collect();
-        let report = trainer.train(&Batch::windows(&windows))?;
+        let (batch_size, len) = (schedule.batch_size, schedule.seq_len + 1);
+        let mut batch = if options.spread_draws {
+            let (windows, drawn): (Vec<_>, Vec<_>) = stream.next_windows(batch_size, len).into_iter().unzip();
+            let mut batch = Batch::windows(&windows);
+            for (window, drawn) in drawn.into_iter().enumerate() {
+                batch.spread_over(window, drawn);
+            }
+            batch
+        } else {
+            let tokens = stream.next_batch(batch_size, len);
+            Batch::windows(&tokens.chunks(len).collect::<Vec<_>>())
+        };
+        batch.emphasise(&slot_words, options.slot_weight as f32);
+        let report = trainer.train(&batch)?;
         loss_sum += report.loss;
         loss_steps += 1;
         if watch(Event::Step(report)).is_break() {
@@ -203,6 +221,21 @@ pub fn run(
     let text = serde_json::to_string_pretty(&record)? + "\n";
     write_whole(&out.join("training.json"), text.as_bytes())?;
     Ok(Some(record))
+}
+
+/// Which tokens are words of the grammar's lists, by token id.
+///
+/// A story names its hero, the thing and its colour again and again, and these few tokens decide whether it makes
+/// sense; the mean loss hardly sees them. (Each word of the lists is one token in the default vocabulary.)
+pub fn slot_words(tokenizer: &Tokenizer, vocab_size: usize) -> Vec<bool> {
+    let mut is_slot_word = vec![false; vocab_size];
+    let lists = SLOTS.iter().flat_map(|&(_, domain)| words(domain));
+    for word in lists.flat_map(|word| word.split(['|', '_']).skip(usize::from(word.contains('|')))) {
+        if let [token] = tokenizer.encode(&format!(" {word}"))[..] {
+            is_slot_word[token.index()] = true;
+        }
+    }
+    is_slot_word
 }
 
 /// The vocabulary of the run that is resumed or continued; a new one otherwise.

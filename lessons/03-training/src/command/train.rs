@@ -36,6 +36,12 @@ pub struct Args {
     /// The share of the run during which recitals are read
     #[arg(long, default_value_t = 0.35, value_name = "SHARE")]
     recital_until: f64,
+    /// How much a name, an animal, a thing, a colour, a place or a number counts in the loss; other tokens count 1
+    #[arg(long, default_value_t = 1.0, value_name = "WEIGHT")]
+    slot_weight: f64,
+    /// Where the grammar draws a word, take all words that it might have drawn as targets
+    #[arg(long)]
+    spread_draws: bool,
     /// Windows of 512 tokens in one step
     #[arg(long, value_name = "N")]
     batch_size: Option<usize>,
@@ -92,6 +98,8 @@ pub fn train(args: &Args, common: &CommonArgs) -> Result<()> {
             recital_windows: (story_windows * args.recital_until) as u64,
             ..StreamOptions::default()
         },
+        slot_weight: args.slot_weight,
+        spread_draws: args.spread_draws,
         seed: common.seed,
         num_threads: common.threads(),
         eval_every: args.eval_every,
@@ -152,6 +160,7 @@ fn command_of(args: &Args, common: &CommonArgs, schedule: &Schedule) -> String {
         ("story-share", Some(args.story_share.to_string())),
         ("recital-share", Some(args.recital_share.to_string())),
         ("recital-until", Some(args.recital_until.to_string())),
+        ("slot-weight", Some(args.slot_weight.to_string())),
         ("batch-size", Some(schedule.batch_size.to_string())),
         ("peak-rate", Some(schedule.peak_rate.to_string())),
         ("warmup", Some(schedule.warmup_steps.to_string())),
@@ -165,6 +174,9 @@ fn command_of(args: &Args, common: &CommonArgs, schedule: &Schedule) -> String {
         if let Some(value) = value {
             command += &format!(" --{flag} {value}");
         }
+    }
+    if args.spread_draws {
+        command += " --spread-draws";
     }
     command
 }

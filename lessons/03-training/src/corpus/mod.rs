@@ -9,12 +9,14 @@
 //! The two sides need opposite orders (claim D1). Training needs shuffled samples: otherwise the model knows only what
 //! it read last. Evaluation needs the order kept: otherwise answers stand beside the wrong questions.
 
+pub mod draws;
 pub mod epoch;
 pub mod evaluation;
 pub mod literature;
 pub mod recital;
 pub mod stream;
 
+pub use draws::Drawn;
 pub use evaluation::{EvalDocument, Evaluation};
 pub use literature::{Chapter, CorpusError, Literature};
 pub use stream::{Cursor, Order, StreamOptions, TrainingStream};

@@ -14,11 +14,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::draws::{self, Drawn};
 use super::epoch::Epochs;
 use super::literature::Literature;
 use super::recital;
 use crate::config::TokenId;
-use crate::grammar::Grammar;
+use crate::grammar::{Draw, Grammar};
 use crate::split::Split;
 use crate::tokenizer::{END_OF_TEXT_ID, Tokenizer};
 
@@ -118,6 +119,15 @@ impl TrainingStream {
         batch
     }
 
+    /// `batch_size` windows, each with the words of it that were drawn.
+    pub fn next_windows(&mut self, batch_size: usize, len: usize) -> Vec<(Vec<TokenId>, Vec<Drawn>)> {
+        let first = self.cursor.windows;
+        self.cursor.windows += batch_size as u64;
+        (first..self.cursor.windows)
+            .map(|number| self.window_and_draws(number, len))
+            .collect()
+    }
+
     /// Where the stream stands.
     pub fn cursor(&self) -> Cursor {
         self.cursor
@@ -132,11 +142,23 @@ impl TrainingStream {
     pub fn window(&self, number: u64, len: usize, out: &mut Vec<TokenId>) {
         out.clear();
         match self.source(number) {
-            (true, index) if self.is_recital(index) => self.recital_window(index, len, out),
-            (true, index) => self.story_window(index, len, out),
+            (true, index) => self.pack(index, len, out, |text, _, out| out.extend(self.tokenizer.encode(text))),
             (false, index) => self.books.window(index, len, out),
         }
         debug_assert_eq!(out.len(), len);
+    }
+
+    /// As [`window`](Self::window), with the words of it that were drawn.
+    fn window_and_draws(&self, number: u64, len: usize) -> (Vec<TokenId>, Vec<Drawn>) {
+        let (mut window, mut drawn) = (Vec::with_capacity(len), Vec::new());
+        match self.source(number) {
+            (true, index) => self.pack(index, len, &mut window, |text, draws, out| {
+                drawn.extend(draws::encode(&self.tokenizer, text, draws, out));
+            }),
+            (false, _) => self.window(number, len, &mut window),
+        }
+        drawn.retain(|word: &Drawn| word.position < len);
+        (window, drawn)
     }
 
     /// Whether window `number` holds stories, and its number among the windows of that kind.
@@ -172,23 +194,23 @@ impl TrainingStream {
         index < self.options.recital_windows && share_of(index + 1, share) > share_of(index, share)
     }
 
-    fn recital_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
+    /// Fills story window `index` with fresh documents, each behind an end-of-text token; the last one is cut off.
+    fn pack(
+        &self,
+        index: u64,
+        len: usize,
+        out: &mut Vec<TokenId>,
+        mut encode: impl FnMut(&str, &[Draw], &mut Vec<TokenId>),
+    ) {
         let seed = self.options.seed;
-        self.pack(index, len, out, |number| recital::recital(seed, number));
-    }
-
-    fn story_window(&self, index: u64, len: usize, out: &mut Vec<TokenId>) {
-        let (grammar, seed) = (&self.grammar, self.options.seed);
-        self.pack(index, len, out, |number| {
-            grammar.document(seed, Split::Train, number).text
-        });
-    }
-
-    /// Fills a window with fresh documents, each behind an end-of-text token; the last one is cut off.
-    fn pack(&self, index: u64, len: usize, out: &mut Vec<TokenId>, document: impl Fn(u64) -> String) {
         for number in index << 16.. {
             out.push(END_OF_TEXT_ID);
-            out.extend(self.tokenizer.encode(&document(number)));
+            if self.is_recital(index) {
+                encode(&recital::recital(seed, number), &[], out);
+            } else {
+                let document = self.grammar.document(seed, Split::Train, number);
+                encode(&document.text, &document.draws, out);
+            }
             if out.len() >= len {
                 break;
             }

@@ -30,6 +30,7 @@ use crate::exercises::split_of;
 use crate::random::Random;
 use crate::split::Split;
 pub use check::{Fault, Verdict};
+pub use expand::Draw;
 use expand::{Bindings, Derivation, expand};
 use mark::Mark;
 pub use mark::{Kind, QuestionKind};
@@ -52,6 +53,8 @@ pub struct Document {
     pub kind: Kind,
     /// The choices behind the text.
     pub path: Derivation,
+    /// The words that were drawn, in the order of the text.
+    pub draws: Vec<Draw>,
 }
 
 /// A held-out question: everything up to the answer, and the answer.
@@ -108,8 +111,8 @@ impl Grammar {
         for attempt in 0.. {
             let mut random = Random::at(&[seed, purpose, index, attempt]);
             let mut text = String::with_capacity(1024);
-            let mut path = Derivation::start();
-            expand(root, &mut random, &mut text, &mut path);
+            let (mut path, mut draws) = (Derivation::start(), Vec::new());
+            expand(root, &mut random, &mut text, &mut path, &mut draws);
             if split_of(&content_key(&path.bindings)) == split {
                 let kind = path
                     .marks
@@ -120,6 +123,7 @@ impl Grammar {
                     nats: path.nats,
                     kind: kind.unwrap_or(Kind::Plain),
                     path,
+                    draws,
                 };
             }
         }

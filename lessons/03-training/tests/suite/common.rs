@@ -50,6 +50,8 @@ pub fn small_run(out: &Path, corpus: &Path, config: LlamaConfig, num_tokens: u64
             ..Schedule::for_tokens(num_tokens)
         },
         stream: StreamOptions::default(),
+        slot_weight: 1.0,
+        spread_draws: false,
         seed: 3,
         num_threads: 2,
         eval_every: 2,

@@ -4,6 +4,7 @@ use crate::common::ids;
 use layout::pool::Pool;
 use std::sync::Arc;
 use training::batch::{Batch, END_OF_TEXT, document_starts};
+use training::corpus::Drawn;
 use training::export::{read_folder, write_folder};
 use training::model::Llama;
 use training::random::Random;
@@ -38,6 +39,23 @@ fn random_tokens(len: usize, seed: u64) -> Vec<TokenId> {
 fn a_batch_has_the_labels_of_its_windows() {
     let batch = Batch::windows(&[ids(&[5, 6, 7, 8])]);
     assert_eq!((batch.inputs, batch.targets), (ids(&[5, 6, 7]), ids(&[6, 7, 8])));
+}
+
+#[test]
+fn drawn_words_and_weights_belong_to_the_position_before_the_word() {
+    let mut batch = Batch::windows(&[ids(&[5, 6, 7, 8]), ids(&[6, 9, 8, 7])]);
+    let drawn = |position| Drawn {
+        position,
+        tokens: ids(&[6, 7]),
+    };
+    // The first token of a window is read and never predicted.
+    batch.spread_over(1, vec![drawn(0), drawn(3)]);
+    assert_eq!(batch.spread.into_iter().collect::<Vec<_>>(), [(5, ids(&[6, 7]))]);
+
+    let mut batch = Batch::windows(&[ids(&[5, 6, 7, 8])]);
+    let is_marked: Vec<bool> = (0..40).map(|id| id == 7).collect();
+    batch.emphasise(&is_marked, 5.0);
+    assert_eq!(batch.weights, [1.0, 5.0, 1.0]);
 }
 
 /// Random tokens can not be predicted, so no loss may fall below ln 39 on fresh ones. With labels that are not shifted

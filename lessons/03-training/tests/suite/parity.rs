@@ -4,13 +4,14 @@
 use autograd::Tensor;
 use layout::pool::Pool;
 use ndarray::{ArrayD, IxDyn};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use training::batch::Batch;
 use training::kernels::attention::AttentionShape;
 use training::kernels::rotary::RotaryTable;
 use training::model::Llama;
-use training::ops;
+use training::ops::{self, Targets};
 use training::plain;
 use training::random::Random;
 use training::{LlamaConfig, TokenId};
@@ -178,10 +179,38 @@ fn head_and_loss_equal_their_parts_over_several_blocks_of_rows() {
     let rows = 1100;
     let ids: Vec<usize> = (0..rows).map(|i| i * 7 % 50).collect();
     let tokens: Vec<TokenId> = ids.iter().map(|&id| TokenId(id as u32)).collect();
+    let targets = Targets {
+        tokens: &tokens,
+        weights: &vec![1.0; rows],
+        spread: &BTreeMap::new(),
+    };
     check(
         &[&[rows, 12], &[50, 12]],
-        |inputs| ops::head_loss(&pool(), &inputs[0], &inputs[1], &tokens),
+        |inputs| ops::head_loss(&pool(), &inputs[0], &inputs[1], targets),
         |inputs| plain::linear(&inputs[0], &inputs[1])?.cross_entropy(&ids),
+    );
+}
+
+/// Row 0 counts twice; row 1 has two targets that are equally likely. The same by hand: the mean over the rows
+/// 0, 0, 1 and 2, where row 1 is half its first and half its second target.
+#[test]
+fn weights_count_and_targets_spread() {
+    let tokens = [3, 4, 0].map(TokenId);
+    let targets = Targets {
+        tokens: &tokens,
+        weights: &[2.0, 1.0, 1.0],
+        spread: &BTreeMap::from([(1, vec![TokenId(4), TokenId(1)])]),
+    };
+    check(
+        &[&[3, 12], &[6, 12]],
+        |inputs| ops::head_loss(&pool(), &inputs[0], &inputs[1], targets),
+        |inputs| {
+            // Eight rows, so that half of a row is a row.
+            let logits = plain::linear(&inputs[0], &inputs[1])?;
+            logits
+                .gather_rows(&[0, 0, 0, 0, 1, 1, 2, 2])?
+                .cross_entropy(&[3, 3, 3, 3, 4, 1, 0, 0])
+        },
     );
 }
 
