@@ -16,7 +16,7 @@
 //! | [`buckets`], [`rules`] | prompts of similar length together; the useful share by padding rule |
 //! | [`window`], [`serve`] | start now or wait for more requests; a stream of requests |
 //! | [`clock`], [`percentile`], [`workload`] | time that a test can advance, the tail of a distribution, requests to serve |
-//! | [`plan`] | static batching in steps, from lengths alone |
+//! | [`plan`], [`prices`] | static batching in steps, from lengths alone; the time of a step by its rows |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: the pool from `layout`, sizes and ids from `training`, row kernels and weights from `generation`, the
@@ -44,6 +44,7 @@ pub mod serve;
 pub mod clock;
 pub mod percentile;
 pub mod plan;
+pub mod prices;
 pub mod workload;
 
 pub mod costs;

@@ -82,7 +82,7 @@ mod ex_07_6_eight_rows {
         };
         let added = in_turn(step(8)) / in_turn(step(1));
         assert!(hidden == 1.0 && (1.25..1.45).contains(&added), "{hidden} to {added}");
-        let options = super::right_option("07.6", "between both", "about 1.3 times as long");
+        let options = super::right_option("07.6", "between both", "a little longer: less than twice as long");
         expect("the first option", options[0].as_str(), "8 times as long");
     }
 }

@@ -1,72 +1,11 @@
 //! B5: in a static batch the short requests wait for the longest.
 
-use super::{Scene, made_up_prompts, slices};
 use lab::chart::Chart;
-use lab::number;
 use lab::story::{Claim, Story, Verdict};
-use lab::term::{self, Tone};
+use lab::term::Tone;
 use static_batching::percentile::percentile;
 use static_batching::plan::{Plan, StepRequest, static_plan};
 use static_batching::workload::{Lengths, Pace, arrivals};
-use static_batching::{Pad, generate_batch};
-use std::time::Instant;
-
-/// New tokens of the eight requests of one batch.
-const ASKED: [usize; 8] = [8, 6, 64, 10, 8, 12, 6, 9];
-/// Tokens of each prompt.
-const PROMPT: usize = 8;
-/// Columns of a bar of 64 steps.
-const BAR: usize = 32;
-
-/// One batch with the model: seven short requests and a long one.
-pub fn one_batch(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
-    story.step(
-        "Add a long request",
-        "Seven requests of about eight tokens and one of 64, one batch, the real model.",
-    );
-    let prompts = made_up_prompts(&scene.model, [PROMPT; ASKED.len()]);
-    let begun = Instant::now();
-    let ms = || begun.elapsed().as_secs_f64() * 1e3;
-    let mut last_token = [0.0; ASKED.len()];
-    let run = generate_batch(
-        &scene.model,
-        &mut scene.state,
-        &scene.pool,
-        &slices(&prompts),
-        &ASKED,
-        Pad::default(),
-        &mut |row, _| last_token[row] = ms(),
-    )?;
-    let end = ms();
-    let columns = |steps: u64| (steps as usize * BAR).div_ceil(run.steps.max(1) as usize);
-    story.rows(
-        &[
-            "asked for",
-            "done at step",
-            "ms",
-            "handed back",
-            "█ computed, ░ for nothing",
-        ],
-        (0..ASKED.len()).map(|row| {
-            let own = columns(run.done_at[row]);
-            let bar = format!("{}{}", "█".repeat(own), "░".repeat(columns(run.steps) - own));
-            [
-                ASKED[row].to_string(),
-                run.done_at[row].to_string(),
-                number::short(last_token[row]),
-                format!("{} ms", number::short(end)),
-                term::pad(&bar, BAR),
-            ]
-        }),
-    );
-    story.show("steps", run.steps);
-    let (computed, useful) = (run.rows_computed, run.rows_useful);
-    let share = 100.0 * useful as f64 / computed as f64;
-    let text = format!("{computed}, {useful} ({share:.0} %)");
-    story.show_as("rows computed, useful among them", [computed, useful], text);
-    story.values("done_at", &run.done_at);
-    Ok(())
-}
 
 /// Requests of each plan.
 const REQUESTS: usize = 8192;

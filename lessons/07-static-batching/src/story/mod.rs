@@ -61,15 +61,13 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     opening::eight(&mut story, &mut scene)?;
     let why = "If you begin with this lesson, skip them with Enter.";
     story.recall(why, &["recall-bound", "recall-cache"]);
-    rows::steps(&mut story, &scene)?;
-    alone::rectangle(&mut story, &scene)?;
+    let steps = rows::steps(&mut story, &scene)?;
     alone::alone(&mut story, &scene)?;
     shares::shares(&mut story, args.seed)?;
     shares::masked(&mut story, &scene)?;
     // From here on each request has a known number of tokens: no text ends by itself.
     scene.model.config.eos_token_ids.clear();
-    wait::wait(&mut story, &mut scene)?;
-    longest::one_batch(&mut story, &mut scene)?;
+    wait::wait(&mut story, &mut scene, &steps)?;
     longest::many(&mut story, args.seed)?;
     story.say(
         "Eight rows take little more time than one. But the batch holds all its requests until the longest is done, \

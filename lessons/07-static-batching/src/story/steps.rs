@@ -4,7 +4,7 @@ use generation::roofline::{Bound, MachineLimits};
 use generation::work::Work;
 use generation::{Model, State};
 use kv_cache::ContiguousCache;
-use lab::race::{Race, RaceResult, WallClock};
+use lab::race::{Disturbance, Race, RaceResult, WallClock};
 use lab::story::Story;
 use layout::pool::Pool;
 use static_batching::batch::Pad;
@@ -132,6 +132,12 @@ impl Steps {
     /// The same, in times of lesson 06's step over one row.
     pub fn times(&self, rows: usize) -> f64 {
         self.ms(rows) / self.alone()
+    }
+
+    /// A sign that other work disturbed the steps: rounds of one entry that differ by more than a quarter of it.
+    pub fn disturbance(&self) -> Option<Disturbance> {
+        let spread = self.race.noise(&[ALONE, TOGETHER]);
+        Disturbance::of_ratio("spread of a step in times of its median", spread, 0.0..=0.25)
     }
 
     /// Milliseconds of a step by the limits of the machine; `index` is that of [`BATCHES`].
