@@ -50,7 +50,7 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let edges_hold = right == edges.len();
     let note = format!(
         "{equal} of {REQUESTS} answers have the same tokens as alone, {right} of {} edges end as they should. No bit of a row depends on \
-         its company, so this is equality, not closeness.",
+         other rows, so this is equality, not closeness.",
         edges.len()
     );
     story.claim(Claim {
@@ -63,7 +63,7 @@ pub fn cross_talk(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     });
     anyhow::ensure!(
         whole && edges_hold,
-        "an answer depends on its company: this engine is broken"
+        "an answer depends on the other requests: this engine is broken"
     );
     Ok(())
 }

@@ -48,7 +48,6 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
     }
     let running: Vec<_> = schedules.iter().map(|(_, running)| running).collect();
     story.values("running", running);
-    timeline::bars(story, &schedules);
     let context = scene.model.config.llama.max_seq_len;
     let seats = steps.iter().flat_map(|step| &step.computed);
     let held: usize = seats.map(|seat| seat.first_position + seat.rows).sum();

@@ -25,7 +25,9 @@ pub struct Mix {
     pub id: &'static str,
     /// Lengths of prompts and answers.
     pub lengths: Lengths,
-    /// The requests, all there at the start.
+    /// The requests of a race, all there at the start.
+    pub arrivals: Vec<Arrival>,
+    /// The same requests with their prompts.
     pub jobs: Vec<Job>,
 }
 
@@ -52,16 +54,23 @@ pub fn mixes(scene: &Scene) -> Vec<Mix> {
     let batches = if scene.model.is_large() { 4 } else { 12 };
     [
         ("equal, short", "equal", Lengths::equal(16, 8)),
+        ("equal, long", "equal-long", Lengths::equal(16, 64)),
+        ("mixed, short", "mixed-short", Lengths::exponential(16, 8.0, 64)),
         ("6 : 3 : 1", "mix", three_kinds()),
         ("exponential", "exponential", Lengths::exponential(16, 24.0, 192)),
         ("conversation", "conversation", conversation),
     ]
     .into_iter()
-    .map(|(name, id, lengths)| Mix {
-        name,
-        id,
-        jobs: jobs(scene, &arrivals(scene.seed, batches * SLOTS, &lengths, &Pace::AtOnce)),
-        lengths,
+    .map(|(name, id, lengths)| {
+        let arrivals = arrivals(scene.seed, batches * SLOTS, &lengths, &Pace::AtOnce);
+        let jobs = jobs(scene, &arrivals);
+        Mix {
+            name,
+            id,
+            lengths,
+            arrivals,
+            jobs,
+        }
     })
     .collect()
 }

@@ -7,6 +7,7 @@ mod gain;
 mod load;
 mod mixes;
 mod opening;
+mod prices;
 mod serve;
 mod step;
 mod timeline;
@@ -75,11 +76,10 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     step::four_requests(&mut story, &scene)?;
     step::one_batch(&mut story, &scene)?;
     let mixes = load::mixes(&scene);
-    gain::counted(&mut story, &scene, &mixes);
-    let rate = mixes::raced(&mut story, &scene, &mixes)?;
+    gain::counted(&mut story, &scene)?;
+    let prices = mixes::raced(&mut story, &scene, &mixes)?;
     fill::fill(&mut story, &scene, &mixes)?;
-    let rounds = waiting::short_ones(&mut story, &scene, rate)?;
-    waiting::first_token(&mut story, &scene, &rounds)?;
+    waiting::one_by_one(&mut story, &prices, scene.seed)?;
     alone::cross_talk(&mut story, &scene)?;
     story.say("");
     story.say(

@@ -3,7 +3,7 @@
 //! Arrivals are times set beforehand. A latency counts from the arrival, not from the moment at which the engine looked
 //! at it.
 
-use continuous_batching::{Delivery, Engine, Event, Memory, Runner};
+use continuous_batching::{Batch, Delivery, Engine, Event, Memory, Runner};
 use static_batching::clock::Clock;
 use std::time::Duration;
 use training::TokenId;
@@ -15,8 +15,6 @@ pub struct Times {
     pub arrived: Duration,
     /// Time of its first token.
     pub first: Duration,
-    /// Time of its own last token.
-    pub last: Duration,
     /// Time at which its answer was returned: at the end of its batch, where there are batches.
     pub returned: Duration,
 }
@@ -35,17 +33,11 @@ impl Times {
         if self.first.is_zero() {
             self.first = now;
         }
-        self.last = now;
     }
 
     /// From the arrival to the answer.
     pub fn latency(&self) -> Duration {
         self.returned.saturating_sub(self.arrived)
-    }
-
-    /// From the arrival to the last token.
-    pub fn written(&self) -> Duration {
-        self.last.saturating_sub(self.arrived)
     }
 
     /// Time to first token, from the arrival.
@@ -55,14 +47,14 @@ impl Times {
 }
 
 /// Serves all requests, each a prompt and a number of new tokens: before each step the engine gets those that have
-/// arrived. `after_step` lets time pass on a clock that does not move by itself. The engine is new: its first request
+/// arrived. `after_step` sees what the step computed, and lets time pass on a clock that does not move by itself. The engine is new: its first request
 /// has number 0. Returns one entry for each request.
 pub fn serve<'p, C: Clock, R: Runner, M: Memory>(
     engine: &mut Engine<R, M>,
     clock: &mut C,
     arrivals: &[Duration],
     request: impl Fn(usize) -> (&'p [TokenId], usize),
-    after_step: &mut dyn FnMut(&mut C),
+    after_step: &mut dyn FnMut(&mut C, &Batch),
 ) -> anyhow::Result<Vec<Times>> {
     let mut times: Vec<Times> = Vec::with_capacity(arrivals.len());
     let mut heard = Vec::new();
@@ -84,7 +76,7 @@ pub fn serve<'p, C: Clock, R: Runner, M: Memory>(
             heard.push((event.id(), matches!(event, Event::Finished { .. })));
             Delivery::Taken
         })?;
-        after_step(clock);
+        after_step(clock, &engine.batch);
         let now = clock.now();
         for (id, is_end) in &heard {
             let times = &mut times[id.0 as usize];

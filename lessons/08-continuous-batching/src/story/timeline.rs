@@ -65,27 +65,3 @@ pub fn draw(story: &mut Story, schedules: &[(&str, Vec<Vec<char>>)]) {
         }
     }
 }
-
-/// Draws the number of requests that move over time: a column for a few steps, its height their mean.
-pub fn bars(story: &mut Story, schedules: &[(&str, Vec<usize>)]) {
-    const COLUMNS: usize = 48;
-    const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let longest = schedules.iter().map(|(_, running)| running.len()).max();
-    let steps_a_column = longest.unwrap_or(1).div_ceil(COLUMNS).max(1);
-    let most = schedules.iter().flat_map(|(_, running)| running).max();
-    let most = most.copied().unwrap_or(1).max(1);
-    story.say("");
-    for (name, running) in schedules {
-        let column = |steps: &[usize]| {
-            let mean = steps.iter().sum::<usize>() as f64 / steps_a_column as f64;
-            HEIGHTS[(8.0 * mean / most as f64).round() as usize]
-        };
-        let line: String = running.chunks(steps_a_column).map(column).collect();
-        let line = story.paint(Tone::Accent, &line);
-        story.print(format!("   {} {line}\n", term::pad(name, 22)));
-    }
-    story.say_as(
-        Tone::Dim,
-        format!("Each column is {steps_a_column} steps; its height is the number, of {most}, that moved."),
-    );
-}

@@ -1,247 +1,300 @@
-//! Requests that come one by one: how long short ones take, and what company adds to their first token.
+//! Requests that come one by one: how long short ones take, and how long they wait for their first token.
 
-use super::load::{Job, jobs, longest, three_kinds};
-use super::serve::{Times, serve};
-use super::{SLOTS, Scene};
-use generation::State;
-use kv_cache::session::{cache_for, generate};
+use super::SLOTS;
+use super::load::three_kinds;
+use super::prices::{Prices, Prompts, Run, in_batches, in_engine};
 use lab::chart::Chart;
+use lab::number;
 use lab::race::{Better, RaceEntry, RaceResult, median};
 use lab::story::{Claim, Story, Verdict};
-use static_batching::clock::{Clock, WallClock};
 use static_batching::percentile::percentile;
 use static_batching::serve::Window;
 use static_batching::workload::{Arrival, Pace, arrivals};
-use static_batching::{BatchState, Pad, generate_batch};
 use std::time::Duration;
-use training::TokenId;
 
 /// Arrivals, as a share of the rate that the static batches can serve at most.
 const LOAD: f64 = 0.6;
-/// Rounds, each with its own arrivals, the same for both ways to serve.
+const LOADS: [f64; 4] = [0.3, LOAD, 0.9, 1.5];
+/// Rounds, each with its own arrivals, the same for all ways to serve, and requests of a round.
 const ROUNDS: u64 = 3;
+const REQUESTS: usize = 4000;
 /// Prompt and answer of a short request.
 const SHORT: (usize, usize) = (16, 8);
-/// Requests of a round that run alone, in lesson 06's loop.
-const ALONE: usize = 15;
+/// Lesson 07's window: as much of a request alone as 10 ms are of 50.
+const WAIT_SHARE: f64 = 10.0 / 50.0;
+/// Batch sizes of the last table.
+const SIZES: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
-/// Times of the short requests of a round: in static batches, in the engine, alone. For those alone only the first
-/// token is measured.
-pub type Round = [(&'static str, Vec<Times>); 3];
+const WAITING: &str = "static, with a wait";
+const STATIC: &str = "static, no wait";
+const ENGINE: &str = "continuous";
+const ALONE: &str = "alone";
+const WAYS: [&str; 3] = [WAITING, STATIC, ENGINE];
 
-/// A percentile of some times, in milliseconds.
-fn ms(times: &[Times], percent: f64, part: fn(&Times) -> Duration) -> f64 {
-    let parts: Vec<Duration> = times.iter().map(part).collect();
-    percentile(&parts, percent).map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
+/// All that the streams have in common.
+struct Bench<'a> {
+    prices: &'a Prices,
+    seed: u64,
+    /// Requests a second that static batches of [`SLOTS`] serve, if the queue never ends.
+    static_rate: f64,
+    /// The wait of [`WAITING`].
+    wait: Duration,
 }
 
-/// P50 and P99 of the first `count` ways to serve as a race: a sample is one round.
-fn race_of(id: &str, title: &str, rounds: &[Round], count: usize, part: fn(&Times) -> Duration) -> RaceResult {
-    let entry = |percent, way: usize| {
-        let samples = rounds.iter().map(|round| ms(&round[way].1, percent, part)).collect();
-        RaceEntry::from_samples(rounds[0][way].0, Some(percent), samples)
-    };
-    let of_percent = |percent| (0..count).map(move |way| (percent, way));
+/// A stream served in each of [`WAYS`], and the indices of its short requests.
+struct Round {
+    runs: [Run; 3],
+    short: Vec<usize>,
+}
+
+impl Bench<'_> {
+    fn new(prices: &Prices, seed: u64) -> anyhow::Result<Bench<'_>> {
+        let stream = arrivals(seed, REQUESTS, &three_kinds(), &Pace::AtOnce);
+        let batches = in_batches(
+            &prices.steps,
+            &stream,
+            &Window::new(SLOTS, Duration::ZERO)?,
+            Prompts::Padded,
+        );
+        Ok(Bench {
+            prices,
+            seed,
+            static_rate: REQUESTS as f64 / batches.seconds(),
+            wait: prices.steps.batch(1, SHORT.0, SHORT.1).mul_f64(WAIT_SHARE),
+        })
+    }
+
+    fn round(&self, load: f64, slots: usize, round: u64) -> anyhow::Result<Round> {
+        let pace = Pace::Poisson {
+            per_second: load * self.static_rate,
+        };
+        let stream = arrivals(self.seed.wrapping_add(round), REQUESTS, &three_kinds(), &pace);
+        let steps = &self.prices.steps;
+        let batches = |wait| anyhow::Ok(in_batches(steps, &stream, &Window::new(slots, wait)?, Prompts::Padded));
+        let is_short = |arrival: &Arrival| (arrival.prompt_tokens, arrival.new_tokens) == SHORT;
+        Ok(Round {
+            runs: [
+                batches(self.wait)?,
+                batches(Duration::ZERO)?,
+                in_engine(steps, &stream, slots)?,
+            ],
+            short: (0..stream.len()).filter(|index| is_short(&stream[*index])).collect(),
+        })
+    }
+}
+
+impl Round {
+    /// A percentile over the short requests of one way to serve.
+    fn at(&self, way: usize, percent: f64, of: &dyn Fn(&Run, usize) -> f64) -> f64 {
+        let run = &self.runs[way];
+        let values: Vec<f64> = self.short.iter().map(|index| of(run, *index)).collect();
+        percentile(&values, percent).unwrap_or(f64::NAN)
+    }
+}
+
+fn latency(run: &Run, request: usize) -> f64 {
+    1e3 * run.times[request].latency().as_secs_f64()
+}
+
+fn ttft(run: &Run, request: usize) -> f64 {
+    1e3 * run.times[request].ttft().as_secs_f64()
+}
+
+/// Steps between the arrival and a request's own first step.
+fn steps_before(run: &Run, request: usize) -> f64 {
+    run.steps_to_first(request).saturating_sub(1) as f64
+}
+
+/// P50 and P99 of each way as a race: a sample is one round. `alone` is a further entry.
+fn race_of(id: &str, title: &str, rounds: &[Round], of: &dyn Fn(&Run, usize) -> f64, alone: Option<f64>) -> RaceResult {
+    let mut entries = Vec::new();
+    for percent in [50.0, 99.0] {
+        for (way, name) in WAYS.into_iter().enumerate() {
+            let samples = rounds.iter().map(|round| round.at(way, percent, of)).collect();
+            entries.push(RaceEntry::from_samples(name, Some(percent), samples));
+        }
+        entries.extend(alone.map(|ms| RaceEntry::from_samples(ALONE, Some(percent), vec![ms])));
+    }
     RaceResult {
         id: id.into(),
         title: title.into(),
         unit: "ms".into(),
         better: Better::Lower,
-        baseline: "static batches".into(),
-        entries: [50.0, 99.0]
-            .into_iter()
-            .flat_map(of_percent)
-            .map(|(percent, way)| entry(percent, way))
-            .collect(),
+        baseline: STATIC.into(),
+        entries,
     }
 }
 
 /// The race as bars, a group for each percentile.
 fn chart_of(race: &RaceResult, title: &str, y_label: &str, note: &str) -> Chart {
-    let names = [
-        ("static batches", "static batches (07)"),
-        ("continuous", "continuous (08)"),
-        ("alone", "alone (06)"),
-    ];
     let chart = Chart::bars(&race.id, title).y_label(y_label).note(note);
     let chart = [50.0, 99.0].into_iter().fold(chart, |chart, percent| {
-        let known = names.iter().filter(|(name, _)| race.entry_at(name, percent).is_some());
-        let parts: Vec<(&str, f64)> = known
-            .map(|(name, shown)| (*shown, race.median_at(name, percent)))
-            .collect();
+        let at = race.entries.iter().filter(|entry| entry.x == Some(percent));
+        let parts: Vec<(&str, f64)> = at.map(|entry| (entry.name.as_str(), entry.median)).collect();
         chart.group(&format!("P{percent}"), &parts)
     });
-    chart.less_is_better().baseline("static batches (07)")
+    chart.less_is_better().baseline(STATIC)
 }
 
-/// C2: P50 and P99 of short requests at one rate of arrivals.
-pub fn short_ones(story: &mut Story, scene: &Scene, static_rate: f64) -> anyhow::Result<Vec<Round>> {
-    let rate = LOAD * static_rate;
-    // Requests keep coming for 1.2 seconds.
-    let count = ((rate * 1.2) as usize).clamp(40, 600);
+/// C2 and C4 on the virtual clock, then other loads and other batch sizes.
+pub fn one_by_one(story: &mut Story, prices: &Prices, seed: u64) -> anyhow::Result<()> {
     story.step(
         "Let them come one by one",
-        "Requests come at random times, of three kinds. The short ones are six in ten: how long do they take beside the long ones?",
+        "Requests come at random times, of three kinds; six in ten are short. How long do the short ones take beside \
+         the long ones? On the virtual clock, with the step prices above:",
     );
-    let percent = 100.0 * LOAD;
-    let text = format!("{rate:.0} a second, {percent:.0} % of what the static batches served");
+    let bench = Bench::new(prices, seed)?;
+    let (rate, percent) = (LOAD * bench.static_rate, 100.0 * LOAD);
+    let text = format!("{rate:.1} a second, {percent:.0} % of what the static batches can serve");
     story.show_as("arrivals", rate, text);
-    story.show("requests in a round", count);
-    let bar = story.progress(ROUNDS + 1, "rounds");
-    let mut rounds = Vec::new();
-    for round in 0..=ROUNDS {
-        // Round 0 is the warm-up: shorter, and not kept.
-        let count = if round == 0 { count / 4 } else { count };
-        let pace = Pace::Poisson { per_second: rate };
-        let stream = arrivals(scene.seed.wrapping_add(round), count, &three_kinds(), &pace);
-        let done = one_round(scene, &stream)?;
-        rounds.extend((round > 0).then_some(done));
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    let title = "Short requests, x: percentile of their latency";
-    let race = race_of("short-latency", title, &rounds, 2, Times::latency);
+    let wait_ms = 1e3 * bench.wait.as_secs_f64();
+    let text = format!("{} ms, a fifth of a short request alone", number::short(wait_ms));
+    story.show_as("wait of the static batches", wait_ms, text);
+    let rounds: Vec<Round> = (0..ROUNDS)
+        .map(|round| bench.round(LOAD, SLOTS, round))
+        .collect::<Result<_, _>>()?;
+    let race = race_of(
+        "short-latency",
+        "Latency of short requests, x: percentile",
+        &rounds,
+        &latency,
+        None,
+    );
     story.race_result(&race);
-    let samples: usize = rounds.iter().map(|round| round[1].1.len()).sum();
-    story.values("short_requests", samples);
-    claim_tail(story, &rounds, &race, samples);
-    let note = format!("{rate:.0} requests a second, batch {SLOTS}, model {}", scene.model.name);
-    story.chart(&chart_of(
-        &race,
-        "Short requests beside long ones",
-        "ms from arrival to answer",
-        &note,
-    ))?;
-    Ok(rounds)
+    claim_tail(story, &rounds, &race, prices);
+    let note = format!(
+        "virtual clock, step prices of {}; {rate:.1} requests a second, batch {SLOTS}",
+        prices.model
+    );
+    let title = "Short requests stop waiting for long ones";
+    story.chart(&chart_of(&race, title, "ms from arrival to answer", &note))?;
+    first_token(story, &rounds, prices)?;
+    other_settings(story, &bench)
 }
 
-fn claim_tail(story: &mut Story, rounds: &[Round], race: &RaceResult, samples: usize) {
-    let ratio = race.ratio_at("continuous", "static batches", 99.0);
-    let [batches, engine] = ["static batches", "continuous"].map(|name| race.median_at(name, 99.0));
-    let written: Vec<f64> = rounds
-        .iter()
-        .map(|round| ms(&round[0].1, 99.0, Times::written))
-        .collect();
-    let of_round = |round: &Round| {
-        let [batches, engine] = [0, 1].map(|way: usize| ms(&round[way].1, 99.0, Times::latency));
-        batches / engine
-    };
+fn claim_tail(story: &mut Story, rounds: &[Round], race: &RaceResult, prices: &Prices) {
+    let ratio = |name| race.ratio_at(ENGINE, name, 99.0);
+    let of_round = |round: &Round| round.at(1, 99.0, &latency) / round.at(2, 99.0, &latency);
     let least = rounds.iter().map(of_round).fold(f64::INFINITY, f64::min);
-    let few = match samples < 100 * rounds.len() {
-        true => " With fewer than a hundred in a round P99 is the longest of them.",
-        false => "",
-    };
+    let [waiting, batches, engine] = WAYS.map(|name| number::short(race.median_at(name, 99.0)));
+    let short: usize = rounds.iter().map(|round| round.short.len()).sum();
     let note = format!(
-        "P99 of short requests {batches:.0} ms in batches, {engine:.0} ms in the engine, median of {ROUNDS} rounds, {samples} short requests in all. Until \
-         its own last token a short one in a batch needs {:.0} ms; the rest it waits for the longest of its batch. What \
-         remains is the wait for the batch before. The least of the rounds: {least:.1} times.{few}",
-        median(&written)
+        "P99 of {short} short requests, virtual clock, step prices of {}: {batches} ms in batches that start at once, \
+         {waiting} ms in batches that wait, {engine} ms in the engine. The factor compares with batches that start at \
+         once; with those that wait it is {:.1}. The least of {ROUNDS} rounds is {least:.1}.",
+        prices.model,
+        ratio(WAITING),
     );
     // A ratio from 2.25 to 4.5 counts as about threefold. Each single round has to show an effect too.
-    let holds = (2.25..=4.5).contains(&ratio) && least >= 1.3;
-    story.claim(Claim {
+    let (times, holds) = (ratio(STATIC), (2.25..=4.5).contains(&ratio(STATIC)) && least >= 1.3);
+    let claim = Claim {
         id: "C2",
         claimed: "It cuts the P99 of short requests about threefold (3.2 s to 1.1 s)",
-        value: ratio,
+        value: times,
         unit: "times shorter at P99",
-        verdict: Verdict::of(holds, ratio >= 1.3),
+        verdict: Verdict::of(holds, times >= 1.3),
         note: &note,
-    });
+    };
+    story.claim_if_quiet(claim, prices.disturbances());
 }
 
-/// C4: the time to first token of short requests in the engine, against that of a short request alone.
-pub fn first_token(story: &mut Story, scene: &Scene, rounds: &[Round]) -> anyhow::Result<()> {
+/// C4: the steps until the first token, against the one step of a request alone.
+fn first_token(story: &mut Story, rounds: &[Round], prices: &Prices) -> anyhow::Result<()> {
     story.step(
         "Wait for the first token",
-        "A request that comes while others run waits for the end of the step in progress, and then shares its first step with them. What does that add?",
+        "A request that comes while others run waits for the end of the step in progress, and then shares its first \
+         step with them. What does that add?",
     );
-    let title = "First token of short requests, x: percentile";
-    let race = race_of("first-token", title, rounds, 3, Times::ttft);
+    let alone = 1e3 * prices.steps.step(SHORT.0).as_secs_f64();
+    let race = race_of(
+        "first-token",
+        "First token of short requests, x: percentile",
+        rounds,
+        &ttft,
+        Some(alone),
+    );
     story.race_result(&race);
-    let alone = race.median_at("alone", 50.0);
-    let [usual, tail] = [50.0, 99.0].map(|percent| race.median_at("continuous", percent) - alone);
+    let steps = |way, percent| {
+        let samples: Vec<f64> = rounds
+            .iter()
+            .map(|round| round.at(way, percent, &steps_before))
+            .collect();
+        median(&samples)
+    };
+    let [usual, tail] = [50.0, 99.0].map(|percent| steps(2, percent));
+    let [static_usual, static_tail] = [50.0, 99.0].map(|percent| steps(1, percent));
+    story.rows(
+        &["steps before its own first", "P50", "P99"],
+        [
+            ("static, no wait", static_usual, static_tail),
+            ("continuous", usual, tail),
+        ]
+        .map(|(name, p50, p99)| [name.to_owned(), p50.to_string(), p99.to_string()]),
+    );
+    story.values("steps_before", [[static_usual, static_tail], [usual, tail]]);
     let note = format!(
-        "P50 {usual:.1} ms, P99 {tail:.1} ms more than the {alone:.1} ms of a request that is alone. In steps: at most one until it joins, as long as a slot is \
-         free. The static batches add {:.0} ms at P50: there it waits for a batch that runs.",
-        race.median_at("static batches", 50.0) - alone
+        "Judged in steps, as milliseconds are the machine's: 20 ms are less than two steps of 14 ms, the claim's own \
+         time of a token. A short request waits for {usual} step at P50 and {tail} at P99 before its own first step; \
+         in static batches that start at once for {static_usual} and {static_tail}. With the step prices of {} it gets \
+         its first token {} ms (P50) and {} ms (P99) later than alone, in batches {} and {} ms later.",
+        prices.model,
+        number::short(race.median_at(ENGINE, 50.0) - alone),
+        number::short(race.median_at(ENGINE, 99.0) - alone),
+        number::short(race.median_at(STATIC, 50.0) - alone),
+        number::short(race.median_at(STATIC, 99.0) - alone),
     );
     story.claim(Claim {
         id: "C4",
         claimed: "It adds less than 20 ms to the time to first token",
         value: tail,
-        unit: "ms at P99",
-        verdict: Verdict::of(usual < 20.0 && tail < 20.0, usual < 20.0),
+        unit: "steps at P99, before its own first",
+        verdict: Verdict::of(usual <= 1.0 && tail <= 1.0, usual <= 1.0),
         note: &note,
     });
-    let note = format!("prompt of {} tokens, model {}", SHORT.0, scene.model.name);
-    let title = "The first token of short requests";
+    let note = format!(
+        "virtual clock, step prices of {}; prompt of {} tokens",
+        prices.model, SHORT.0
+    );
+    let title = "The first token comes a step later than alone";
     story.chart(&chart_of(&race, title, "ms from arrival to first token", &note))?;
     Ok(())
 }
 
-/// The same arrivals through both, and first tokens of requests alone.
-fn one_round(scene: &Scene, stream: &[Arrival]) -> anyhow::Result<Round> {
-    let at: Vec<Duration> = stream.iter().map(|arrival| arrival.at).collect();
-    let jobs = jobs(scene, stream);
-    let short = |times: Vec<Times>| -> Vec<Times> {
-        let pairs = times.into_iter().zip(&jobs);
-        let short = pairs.filter(|(_, job)| (job.prompt.len(), job.new_tokens) == SHORT);
-        short.map(|(times, _)| times).collect()
-    };
-    let in_batches = short(in_batches(scene, &at, &jobs)?);
-    let mut engine = scene.engine(SLOTS, longest(&jobs));
-    let request = |index: usize| (jobs[index].prompt.as_slice(), jobs[index].new_tokens);
-    let in_engine = serve(&mut engine, &mut WallClock::start(), &at, request, &mut |_| {})?;
-    Ok([
-        ("static batches", in_batches),
-        ("continuous", short(in_engine)),
-        ("alone", alone(scene)?),
-    ])
-}
-
-/// All jobs in lesson 07's batches, with its wait window of 5 ms.
-fn in_batches(scene: &Scene, at: &[Duration], jobs: &[Job]) -> anyhow::Result<Vec<Times>> {
-    let window = Window::new(SLOTS, Duration::from_millis(5))?;
-    let mut state = BatchState::new(&scene.model.config);
-    let mut times: Vec<Times> = at.iter().map(|at| Times::of_arrival(*at)).collect();
-    let mut clock = WallClock::start();
-    let mut run = |clock: &mut WallClock, ids: std::ops::Range<usize>| {
-        let prompts: Vec<&[TokenId]> = jobs[ids.clone()].iter().map(|job| job.prompt.as_slice()).collect();
-        let lengths: Vec<usize> = jobs[ids.clone()].iter().map(|job| job.new_tokens).collect();
-        let (model, pool, times) = (&scene.model, &scene.pool, &mut times[ids]);
-        let mut on_token = |row: usize, _: TokenId| times[row].token(clock.now());
-        let run = generate_batch(
-            model,
-            &mut state,
-            pool,
-            &prompts,
-            &lengths,
-            Pad::default(),
-            &mut on_token,
-        );
-        run.map(|_| ())
-    };
-    let served = static_batching::serve::serve(&mut clock, at, &window, &mut run)?;
-    for (times, served) in times.iter_mut().zip(served) {
-        times.returned = served.finished;
+/// Under which conditions the two results hold: other loads, and batches of a wrong size.
+fn other_settings(story: &mut Story, bench: &Bench<'_>) -> anyhow::Result<()> {
+    story.step(
+        "Change the load and the batch",
+        "P99 of short requests in milliseconds. First at other loads: at 1 the static batches can just keep up.",
+    );
+    let p99 = |round: &Round, way| round.at(way, 99.0, &latency);
+    let mut rows = Vec::new();
+    for load in LOADS {
+        let round = bench.round(load, SLOTS, 0)?;
+        let latencies = [0, 1, 2].map(|way| format!("{:.1}", p99(&round, way)));
+        let steps = round.at(2, 99.0, &steps_before).to_string();
+        rows.push([vec![load.to_string()], latencies.to_vec(), vec![steps]].concat());
     }
-    Ok(times)
-}
-
-/// First tokens in lesson 06's loop, one request after the other.
-fn alone(scene: &Scene) -> anyhow::Result<Vec<Times>> {
-    let prompt_tokens = SHORT.0;
-    let mut cache = cache_for(&scene.model, prompt_tokens, 1);
-    let mut state = State::new(&scene.model.config, prompt_tokens);
-    let mut times = Vec::with_capacity(ALONE);
-    for index in 0..ALONE {
-        let prompt = scene.model.made_up_tokens(index, prompt_tokens);
-        let (model, pool) = (&scene.model, &scene.pool);
-        let timed = generate(model, &mut state, &mut cache, pool, &prompt, 1, &mut |_| {})?;
-        times.push(Times {
-            first: timed.timings.ttft.unwrap_or_default(),
-            ..Times::default()
-        });
+    let header = [
+        "load",
+        "static, wait",
+        "static",
+        "continuous",
+        "steps before first token",
+    ];
+    story.rows(&header, rows);
+    story.say("Then the same requests, at the load of the race, with other batch sizes:");
+    let (mut rows, mut values) = (Vec::new(), Vec::new());
+    for size in SIZES {
+        let round = bench.round(LOAD, size, 0)?;
+        let [batches, engine] = [1, 2].map(|way| p99(&round, way));
+        rows.push([size.to_string(), format!("{batches:.1}"), format!("{engine:.1}")]);
+        values.push((size, batches, engine));
     }
-    Ok(times)
+    story.rows(&["batch", "static P99 ms", "continuous P99 ms"], rows);
+    story.values("p99_by_batch", values);
+    story.say(
+        "Where a number is far above the others, the batch is too small for the rate: the queue and every latency grow \
+         as long as the stream lasts.",
+    );
+    Ok(())
 }

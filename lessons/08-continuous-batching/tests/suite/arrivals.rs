@@ -6,7 +6,7 @@ mod serve;
 
 use crate::common::small_limits;
 use continuous_batching::runner::NoModel;
-use continuous_batching::{Engine, Slots};
+use continuous_batching::{Batch, Engine, Slots};
 use serve::{Times, serve};
 use static_batching::clock::VirtualClock;
 use static_batching::percentile::percentile;
@@ -22,7 +22,7 @@ fn on_virtual_clock(at: &[Duration], lengths: &[(usize, usize)]) -> Vec<Times> {
     let mut engine = Engine::new(NoModel::new(4), Slots::new(SLOTS, 1024), small_limits(SLOTS, 1024));
     let prompt = [TokenId(0); 1024];
     let request = |index: usize| (&prompt[..lengths[index].0], lengths[index].1);
-    let mut step = |clock: &mut VirtualClock| clock.advance(Duration::from_millis(1));
+    let mut step = |clock: &mut VirtualClock, _: &Batch| clock.advance(Duration::from_millis(1));
     serve(&mut engine, &mut VirtualClock::new(), at, request, &mut step).unwrap()
 }
 
