@@ -69,6 +69,18 @@ impl Story {
         });
     }
 
+    /// Says that other work disturbs this machine if a sign says so; returns whether one does. For figures without a
+    /// claim: a story draws no conclusion from them then.
+    pub fn is_busy(&mut self, signs: impl IntoIterator<Item = Option<Disturbance>>) -> bool {
+        let Some(sign) = signs.into_iter().flatten().next() else {
+            return false;
+        };
+        self.say(format!(
+            "This machine is busy ({sign}): these figures say little. Run the story again."
+        ));
+        true
+    }
+
     /// Draws a chart (`ID.svg`, and its data as `ID.chart.json`), says where it lies and returns the path of the SVG.
     pub fn chart(&mut self, chart: &Chart) -> anyhow::Result<PathBuf> {
         let path = chart.write(&self.out_dir())?;
