@@ -18,7 +18,11 @@ pub struct Layout {
 
 impl Layout {
     /// The dense layout in which the last axis varies fastest.
+    ///
+    /// # Panics
+    /// If the sizes, zeros left out, multiply to more elements than memory can hold.
     pub fn row_major(shape: &[usize]) -> Layout {
+        num_elements(shape);
         let mut strides = vec![1; shape.len()];
         for axis in (1..shape.len()).rev() {
             strides[axis - 1] = strides[axis] * shape[axis];
@@ -138,8 +142,10 @@ impl Layout {
     /// Repeats axes of length 1, and new axes in front, up to `shape`; a repeated axis has stride 0.
     ///
     /// # Panics
-    /// If an axis has another length than 1 or the wanted one, or `shape` has fewer axes.
+    /// If an axis has another length than 1 or the wanted one, `shape` has fewer axes, or it has more elements than
+    /// memory can hold.
     pub fn broadcast_to(&self, shape: &[usize]) -> Layout {
+        num_elements(shape);
         assert!(
             shape.len() >= self.shape.len(),
             "{:?} has more axes than {shape:?}",
@@ -176,7 +182,7 @@ impl Layout {
     /// If the number of elements changes.
     pub fn reshape(&self, shape: &[usize]) -> Option<Layout> {
         assert_eq!(
-            shape.iter().product::<usize>(),
+            num_elements(shape),
             self.len(),
             "{:?} and {shape:?} have different numbers of elements",
             self.shape
@@ -235,6 +241,20 @@ impl Layout {
             next,
         }
     }
+}
+
+/// Number of elements of a shape. A product that wraps would make a huge shape look small or empty.
+///
+/// # Panics
+/// If the sizes, zeros left out, multiply to more than `isize::MAX`.
+fn num_elements(shape: &[usize]) -> usize {
+    let mut sizes = shape.iter().copied().filter(|&size| size != 0);
+    let product = sizes.try_fold(1, usize::checked_mul);
+    assert!(
+        product.is_some_and(|product| product <= isize::MAX as usize),
+        "shape {shape:?} has more elements than memory can hold"
+    );
+    shape.iter().product()
 }
 
 /// Iterator over the places of a layout: a counter with one wheel per axis, the last one turning fastest.

@@ -21,9 +21,12 @@
 //! 4. A task that panics does not take a worker with it: the panic is carried to the caller, after all tasks have
 //!    ended.
 //! 5. `run` inside a task runs in place, one task after the other: the outer job already uses all threads.
+//! 6. The operating system may refuse a thread. The pool then has fewer: the result of a job does not depend on their
+//!    number.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -88,11 +91,32 @@ unsafe impl Send for Shared {}
 
 impl Pool {
     /// Makes a pool of `num_threads` threads, the caller of [`Pool::run`] being one of them: `num_threads - 1` workers
-    /// are started.
+    /// are started. If the operating system refuses one of them, the pool goes on with those that it has, and a note
+    /// on stderr gives the reason.
     ///
     /// # Panics
-    /// If `num_threads` is zero, or the operating system refuses a thread.
+    /// If `num_threads` is zero.
     pub fn new(num_threads: usize) -> Pool {
+        let (pool, refused) = Pool::start(num_threads, |worker, work| {
+            std::thread::Builder::new().name(format!("pool-{worker}")).spawn(work)
+        });
+        if let Some(error) = refused {
+            let found = pool.num_threads;
+            // A note that can not be written is no reason to stop.
+            let _ = writeln!(
+                std::io::stderr(),
+                "note: expected {num_threads} threads, the system started {found} ({error}); going on with {found}, \
+                 pass --threads {found} or raise the limit"
+            );
+        }
+        pool
+    }
+
+    /// A pool whose workers are started by `spawn`, up to the first one that is refused; and why it was.
+    fn start(
+        num_threads: usize,
+        spawn: impl Fn(usize, Box<dyn FnOnce() + Send>) -> std::io::Result<JoinHandle<()>>,
+    ) -> (Pool, Option<std::io::Error>) {
         assert!(num_threads >= 1, "a pool needs at least one thread");
         fn nothing(_: usize) {}
         let shared = Arc::new(Shared {
@@ -110,21 +134,24 @@ impl Pool {
             finished: Condvar::new(),
             panic: Mutex::new(None),
         });
-        let workers = (1..num_threads)
-            .map(|worker| {
-                let shared = Arc::clone(&shared);
-                std::thread::Builder::new()
-                    .name(format!("pool-{worker}"))
-                    .spawn(move || shared.work_until_stopped())
-                    .expect("the operating system starts a thread")
-            })
-            .collect();
-        Pool {
+        let (mut workers, mut refused) = (Vec::new(), None);
+        for worker in 1..num_threads {
+            let shared = Arc::clone(&shared);
+            match spawn(worker, Box::new(move || shared.work_until_stopped())) {
+                Ok(handle) => workers.push(handle),
+                Err(error) => {
+                    refused = Some(error);
+                    break;
+                }
+            }
+        }
+        let pool = Pool {
+            num_threads: workers.len() + 1,
             shared,
             workers,
             turn: Mutex::new(()),
-            num_threads,
-        }
+        };
+        (pool, refused)
     }
 
     /// A pool of as many threads as this process may use at once.
@@ -132,7 +159,8 @@ impl Pool {
         Pool::new(std::thread::available_parallelism().map_or(1, |n| n.get()))
     }
 
-    /// Threads that take part in a job, the caller included.
+    /// Number of threads that take part in a job, the caller included: as many as were asked for, or as many as the
+    /// operating system allowed.
     pub fn num_threads(&self) -> usize {
         self.num_threads
     }
@@ -300,6 +328,23 @@ mod tests {
                 });
                 assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) == 1));
             }
+        }
+    }
+
+    #[test]
+    fn a_refused_thread_leaves_a_smaller_pool_that_does_all_the_work() {
+        for allowed in 0..3 {
+            let (pool, refused) = Pool::start(8, |worker, work| match worker <= allowed {
+                true => std::thread::Builder::new().spawn(work),
+                false => Err(std::io::ErrorKind::WouldBlock.into()),
+            });
+            assert_eq!(pool.num_threads(), allowed + 1);
+            assert_eq!(refused.map(|error| error.kind()), Some(std::io::ErrorKind::WouldBlock));
+            let sum = AtomicUsize::new(0);
+            pool.run(100, &|i| {
+                sum.fetch_add(i, Ordering::Relaxed);
+            });
+            assert_eq!(sum.into_inner(), 4950);
         }
     }
 

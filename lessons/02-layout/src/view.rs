@@ -26,16 +26,9 @@ impl<'a, T: Copy> View<'a, T> {
     /// # Panics
     /// If the data has another length than the shape.
     pub fn row_major(data: &'a [T], shape: &[usize]) -> View<'a, T> {
-        assert_eq!(
-            data.len(),
-            shape.iter().product::<usize>(),
-            "{} numbers do not fill {shape:?}",
-            data.len()
-        );
-        View {
-            data,
-            layout: Layout::row_major(shape),
-        }
+        let layout = Layout::row_major(shape);
+        assert_eq!(data.len(), layout.len(), "{} numbers do not fill {shape:?}", data.len());
+        View { data, layout }
     }
 
     /// Numbers seen through any layout.
@@ -85,14 +78,19 @@ impl<'a, T: Copy> View<'a, T> {
         if self.layout.is_empty() {
             return copy;
         }
-        if run == 1 {
-            copy.extend(self.iter());
-        } else {
+        if run > 1 {
             // The runs begin at every `run`-th element; skipping inside a run costs nothing but the counter.
-            let heads = self.heads(run);
-            for place in heads.places() {
+            for place in self.heads(run).places() {
                 copy.extend_from_slice(&self.data[place..place + run]);
             }
+        } else if let (Some(&length), Some(&stride)) = (self.layout.shape().last(), self.layout.strides().last()) {
+            // One counter for a whole last axis instead of one for each element.
+            let last = self.layout.shape().len() - 1;
+            for place in self.layout.slice(last, 0..1, 1).places() {
+                copy.extend((0..length).map(|i| self.data[place + i * stride]));
+            }
+        } else {
+            copy.extend(self.iter());
         }
         copy
     }

@@ -121,6 +121,18 @@ proptest! {
         prop_assert!(!(view.layout().is_contiguous() && reshaped.was_copied()));
     }
 
+    /// A product of sizes that wraps does not pass for a small one: an empty view has no shape of 2^64 elements.
+    #[test]
+    fn a_shape_whose_sizes_wrap_is_refused(shape in prop::collection::vec(prop_oneof![
+        Just(0usize), Just(1), Just(2), Just(usize::MAX), Just(1 << 32), Just(1 << 63),
+    ], 1..5)) {
+        let product = shape.iter().filter(|&&n| n != 0).try_fold(1usize, |product, &n| product.checked_mul(n));
+        let fits = product.is_some_and(|product| product <= isize::MAX as usize);
+        let empty = View::<u32>::row_major(&[], &[0]);
+        let reshaped = std::panic::catch_unwind(|| empty.reshape(&shape).view().layout().len());
+        prop_assert_eq!(reshaped.is_ok(), fits && shape.contains(&0), "{:?}", shape);
+    }
+
     /// gemm's strided factors are views: the product of views is the product of their copies, bit for bit.
     #[test]
     fn the_product_of_views_is_the_product_of_copies(m in 1..20usize, n in 1..40usize, k in 1..30usize, flip_a: bool, flip_b: bool, threads in 1..3usize) {
