@@ -2,7 +2,7 @@
 
 use super::{Bench, equal_by, product, same_bits};
 use lab::chart::Chart;
-use lab::race::{Race, RaceResult};
+use lab::race::{Disturbance, Race, RaceResult};
 use lab::story::Story;
 use layout::company::{by_gemm_crate, by_ndarray};
 use layout::gemm::{MatMut, MatRef};
@@ -36,7 +36,8 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
     story.predict("share-of-peak");
     let b = bench.random(SIDE * SIDE, 5);
     let ladder = Ladder::new(&b, SIDE, SIDE, &bench.pool);
-    let mut chart = Chart::bars("ladder", "Each rung as a share of the machine's peak")
+    let mut chart = Chart::bars("ladder", "Packed weights come near the peak, the textbook's loop does not")
+        .y_range(0.0, 100.0)
         .y_label("% of peak of the threads used")
         .note(&format!("[rows, {SIDE}] x [{SIDE}, {SIDE}], f32; threads, ndarray and gemm on {threads}, the others on one; more is better"));
     let mut shares = vec![Vec::new(); Rung::ALL.len() + 2];
@@ -58,6 +59,8 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         chart = chart.group(name, &bars);
         story.values(&format!("share of peak, {name}, %"), shares);
     }
+    let largest = shares.iter().flatten().map(|share| share.1).fold(0.0, f64::max);
+    story.is_busy([Disturbance::of_share("the peak", largest / 100.0)]);
     story.chart(&chart)?;
     in_memory(story, bench)
 }

@@ -91,17 +91,15 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         Disturbance::of_share("the read bandwidth", gbs(1) / bandwidth),
         Disturbance::of_share("the peak", gflops(128) / peak),
     ];
-    if let Some(sign) = signs.into_iter().flatten().next() {
-        story.say(format!(
-            "This machine is busy ({sign}); these figures say little, run again."
-        ));
-    }
+    let is_busy = story.is_busy(signs);
     story.values(&result.id, &result);
     let balance = 2.0 * peak / bandwidth;
-    story.say(format!(
-        "Up to about {balance:.0} rows (peak / bandwidth, 4 bytes and 2 operations per weight and row) memory decides, and rows ride almost free. \
-         Beyond, each row costs what it computes."
-    ));
+    if !is_busy {
+        story.say(format!(
+            "Up to about {balance:.0} rows (2 x peak / bandwidth, for 4 bytes a weight and 2 operations a weight and row) memory decides, \
+             and rows ride almost free. Beyond, each row costs what it computes."
+        ));
+    }
     let against = |name: &str| ROWS.map(|rows| (rows as f64, ms(name, rows) / ms("f32", 1))).to_vec();
     let alone = ROWS.map(|rows| (rows as f64, rows as f64)).to_vec();
     story.chart(

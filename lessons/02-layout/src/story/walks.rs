@@ -1,7 +1,7 @@
 //! Claim T2: what a step costs, and what a run brings.
 
 use lab::chart::Chart;
-use lab::race::Race;
+use lab::race::{Disturbance, Race};
 use lab::story::{Claim, Story, Verdict};
 use layout::aligned::Aligned;
 use layout::lines::Cache;
@@ -18,7 +18,7 @@ const MOST_SHUFFLED: usize = 1 << 19;
 pub(super) fn tell(story: &mut Story) -> anyhow::Result<()> {
     story.step(
         "Reading pays",
-        "Memory moves in lines of 64 bytes. A loop that uses four of them has paid for all.",
+        "Memory moves in lines of 64 bytes (128 on Apple's processors). A loop that uses 4 of them has paid for all.",
     );
     let mut numbers = Aligned::<u32>::zeros(BYTES / 4);
     for (i, number) in numbers.iter_mut().enumerate() {
@@ -46,8 +46,9 @@ fn strides(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
         &[
             "step, bytes",
             "useful GB/s",
-            "against step 4",
-            "lines per number (counted)",
+            "against 4",
+            "lines a number",
+            "pages a number",
         ],
         STRIDES.map(|stride| {
             let cache = cache_after((0..4096).map(|i| 4 * stride * i));
@@ -56,19 +57,29 @@ fn strides(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
                 format!("{:.2}", rate(stride)),
                 format!("1/{:.1}", rate(1) / rate(stride)),
                 format!("{:.2}", cache.lines_fetched() as f64 / 4096.0),
+                format!("{:.3}", (4 * stride) as f64 / 4096.0),
             ]
         }),
     );
     story.values(&result.id, &result);
     let loss = rate(1) / rate(16);
-    story.claim(Claim {
+    story.say("Lines and pages of 4 KiB are counted. From 64 bytes on, a larger step fetches no more lines for a number. It gets slower all the same, for three reasons that this walk does not separate: the prefetcher guesses fewer lines, each number lies in more pages of its own (whose addresses have to be translated), and at 4096 bytes all numbers compete for one set of the cache.");
+    let claim = Claim {
         id: "T2",
         claimed: "Strided access wastes memory bandwidth: each cache line brings one useful element",
         value: loss,
         unit: "times less useful bandwidth at a step of 64 bytes than at 4",
         verdict: Verdict::of(loss > 2.0, true),
-        note: "counted: from a step of 64 bytes on, one line comes for each f32, 16 times the useful bytes",
-    });
+        note: "Counted: from a step of 64 bytes on, one line comes for each number, 16 times the useful bytes. 128 MiB are read, so no first or second level of cache holds them.",
+    };
+    story.claim_if_quiet(
+        claim,
+        [Disturbance::of_ratio(
+            "a step of 4 bytes against 64",
+            loss,
+            1.0..=f64::INFINITY,
+        )],
+    );
     let points = |f: &dyn Fn(usize) -> f64| STRIDES.map(|s| ((4 * s) as f64, f(s))).to_vec();
     story.chart(
         &Chart::lines("stride", "A step of 64 bytes brings a line for each number")
@@ -118,7 +129,7 @@ fn runs(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
         }),
     );
     story.values(&result.id, &result);
-    story.say("Whole lines are not enough: a run of two lines with gaps still asks memory for something unexpected every 128 bytes.");
+    story.say("Whole lines are not enough: with gaps, a run of two lines is followed by a jump every 128 bytes.");
     story.chart(
         &Chart::lines("runs", "What one visit to memory brings decides how fast it is")
             .x_label("bytes read before the next jump")
