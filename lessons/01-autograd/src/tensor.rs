@@ -16,6 +16,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::error::{AutogradError, Result};
 use crate::node::Node;
+use crate::ops::broadcast::checked_len;
 use crate::real::Real;
 use crate::storage::{Storage, row_major};
 
@@ -63,10 +64,10 @@ impl<T: Real> Tensor<T> {
     /// # Errors
     /// When `shape` does not ask for exactly `values.len()` elements.
     pub fn from_vec(shape: &[usize], values: Vec<T>) -> Result<Self> {
-        let len = values.len();
+        let (expected, len) = (checked_len("from_vec", shape)?, values.len());
         let value = ArrayD::from_shape_vec(IxDyn(shape), values).map_err(|_| AutogradError::Shape {
             operation: "from_vec",
-            expected: format!("{} values for shape {shape:?}", shape.iter().product::<usize>()),
+            expected: format!("{expected} values for shape {shape:?}"),
             found: format!("{len}"),
             advice: "the sizes of the shape multiply to the number of values",
         })?;

@@ -3,8 +3,8 @@
 use ndarray::{ArrayD, Zip};
 
 use crate::error::Result;
-use crate::exercises::sum_to_shape;
 use crate::ops::broadcast::broadcast_shape;
+use crate::ops::long::sum_back;
 use crate::real::Real;
 use crate::tape::{Saved, record};
 use crate::tensor::Tensor;
@@ -25,7 +25,7 @@ impl<T: Real> Tensor<T> {
                 };
                 let for_left = left.0.is_some().then(|| upstream.clone());
                 let for_left = for_left.and_then(|gradient| left.sum(gradient));
-                Ok(vec![for_left, Some(sum_to_shape(upstream, right))])
+                Ok(vec![for_left, Some(sum_back(upstream, right))])
             })
         }))
     }
@@ -129,7 +129,7 @@ impl WantedShape {
 
     /// The gradient summed back to the operand's shape, if it is wanted.
     fn sum<T: Real>(&self, gradient: ArrayD<T>) -> Option<ArrayD<T>> {
-        self.0.as_ref().map(|shape| sum_to_shape(gradient, shape))
+        self.0.as_ref().map(|shape| sum_back(gradient, shape))
     }
 }
 

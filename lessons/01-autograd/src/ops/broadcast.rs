@@ -28,5 +28,28 @@ pub(crate) fn broadcast_shape(operation: &'static str, left: &[usize], right: &[
             }
         };
     }
+    checked_len(operation, &shape)?;
     Ok(shape)
+}
+
+/// Most elements of an array: an allocation has at most `isize::MAX` bytes.
+const MOST: usize = isize::MAX as usize / size_of::<f64>();
+
+/// Number of elements of a shape.
+///
+/// # Errors
+/// When its sizes, zeros left out, multiply to more elements than memory can hold. (A shape with a zero has no
+/// elements, and yet an array has strides, which are products of the other sizes.)
+pub(crate) fn checked_len(operation: &'static str, shape: &[usize]) -> Result<usize> {
+    let mut sizes = shape.iter().copied().filter(|&size| size != 0);
+    let product = sizes.try_fold(1, usize::checked_mul);
+    if product.is_none_or(|product| product > MOST) {
+        return Err(AutogradError::Shape {
+            operation,
+            expected: format!("sizes that multiply to at most {MOST}, zeros left out"),
+            found: format!("{shape:?}"),
+            advice: "use smaller sizes",
+        });
+    }
+    Ok(shape.iter().product())
 }

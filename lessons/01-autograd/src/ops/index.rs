@@ -3,6 +3,7 @@
 use ndarray::{ArrayD, Axis};
 
 use crate::error::{AutogradError, Result};
+use crate::ops::long::BLOCK;
 use crate::ops::reduce::check_axis;
 use crate::real::Real;
 use crate::tape::record;
@@ -23,12 +24,10 @@ impl<T: Real> Tensor<T> {
         Ok(record("gather_rows", &[self], value, |_| {
             let ids = ids.to_vec();
             Box::new(move |upstream| {
-                let mut gradient = ArrayD::zeros(shape.as_slice());
-                for (&id, row) in ids.iter().zip(upstream.outer_iter()) {
-                    // Added, not assigned: `ids` may repeat.
-                    let mut slot = gradient.index_axis_mut(Axis(0), id);
-                    slot += &row;
-                }
+                let gradient = match ids.len() <= BLOCK {
+                    true => rows_added::<T, T>(&shape, &ids, &upstream),
+                    false => rows_added::<T, f64>(&shape, &ids, &upstream).mapv(T::of),
+                };
                 Ok(vec![Some(gradient)])
             })
         }))
@@ -65,15 +64,40 @@ impl<T: Real> Tensor<T> {
         Ok(record("gather", &[self], value, |_| {
             let indices = indices.clone();
             Box::new(move |upstream| {
-                let mut gradient = ArrayD::zeros(shape.as_slice());
-                for ((mut place, &index), &g) in indices.indexed_iter().zip(&upstream) {
-                    place[axis] = index;
-                    gradient[place] += g;
-                }
+                let gradient = match indices.shape()[axis] <= BLOCK {
+                    true => elements_added::<T, T>(&shape, axis, &indices, &upstream),
+                    false => elements_added::<T, f64>(&shape, axis, &indices, &upstream).mapv(T::of),
+                };
                 Ok(vec![Some(gradient)])
             })
         }))
     }
+}
+
+/// A table of zeros `shape` to which each row of `upstream` is added at its id, in elements of type `A`.
+fn rows_added<T: Real, A: Real>(shape: &[usize], ids: &[usize], upstream: &ArrayD<T>) -> ArrayD<A> {
+    let mut table = ArrayD::zeros(shape);
+    for (&id, row) in ids.iter().zip(upstream.outer_iter()) {
+        // Added, not assigned: `ids` may repeat.
+        let mut slot = table.index_axis_mut(Axis(0), id);
+        slot.zip_mut_with(&row, |sum, &share| *sum += A::of(share.as_f64()));
+    }
+    table
+}
+
+/// A table of zeros `shape` to which each element of `upstream` is added at its index along `axis`.
+fn elements_added<T: Real, A: Real>(
+    shape: &[usize],
+    axis: usize,
+    indices: &ArrayD<usize>,
+    upstream: &ArrayD<T>,
+) -> ArrayD<A> {
+    let mut table = ArrayD::zeros(shape);
+    for ((mut place, &index), &share) in indices.indexed_iter().zip(upstream) {
+        place[axis] = index;
+        table[place] += A::of(share.as_f64());
+    }
+    table
 }
 
 /// Fails at the first index that is not below `size`.

@@ -4,8 +4,9 @@ use lab::ledger;
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn};
 
 use crate::error::{AutogradError, Result};
-use crate::exercises::{matmul_backward, sum_to_shape};
-use crate::ops::broadcast::broadcast_shape;
+use crate::exercises::matmul_backward;
+use crate::ops::broadcast::{broadcast_shape, checked_len};
+use crate::ops::long::sum_back;
 use crate::real::Real;
 use crate::tape::{Saved, record};
 use crate::tensor::Tensor;
@@ -54,6 +55,9 @@ impl Batch {
         }
         let outer = broadcast_shape("matmul", left_outer, right_outer)
             .map_err(|_| misfit("outer axes that broadcast, [.., m, k] and [.., k, n]"))?;
+        checked_len("matmul", &[outer.as_slice(), &[*m, *n]].concat())?;
+        checked_len("matmul", &[outer.as_slice(), &[*m, *k]].concat())?;
+        checked_len("matmul", &[outer.as_slice(), &[*k, *n]].concat())?;
         Ok(Self {
             outer,
             m: *m,
@@ -113,7 +117,7 @@ impl Batch {
                 place.assign(&one);
             }
         }
-        (sum_to_shape(all_for_a, a.shape()), sum_to_shape(all_for_b, b.shape()))
+        (sum_back(all_for_a, a.shape()), sum_back(all_for_b, b.shape()))
     }
 
     /// One matrix on the right serves all rows on the left: `[.., m, k]` read as `[rows, k]`, one large product.

@@ -12,3 +12,4 @@ mod shape;
 mod softmax;
 
 pub(crate) mod broadcast;
+pub(crate) mod long;

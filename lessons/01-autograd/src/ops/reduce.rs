@@ -3,14 +3,16 @@
 use ndarray::{ArrayD, Axis, IxDyn};
 
 use crate::error::{AutogradError, Result};
+use crate::ops::long::{sum_all, sum_along};
 use crate::real::Real;
 use crate::tape::record;
 use crate::tensor::Tensor;
 
 impl<T: Real> Tensor<T> {
-    /// The sum of all elements, shape `[]`. The tape saves nothing but the shape.
+    /// The sum of all elements, shape `[]`, right to rounding however many there are. The tape saves nothing but the
+    /// shape.
     pub fn sum(&self) -> Self {
-        let value = ArrayD::from_elem(IxDyn(&[]), self.value().sum());
+        let value = ArrayD::from_elem(IxDyn(&[]), sum_all(&self.value()));
         let shape = self.shape();
         record("sum", &[self], value, |_| {
             Box::new(move |upstream| Ok(vec![Some(ArrayD::from_elem(shape.as_slice(), upstream[IxDyn(&[])]))]))
@@ -30,7 +32,7 @@ impl<T: Real> Tensor<T> {
     pub fn sum_axis(&self, axis: usize) -> Result<Self> {
         let shape = self.shape();
         check_axis("sum_axis", axis, &shape)?;
-        let value = self.value().sum_axis(Axis(axis));
+        let value = sum_along(self.value().view(), Axis(axis));
         Ok(record("sum_axis", &[self], value, |_| {
             Box::new(move |upstream| {
                 let spread = upstream.insert_axis(Axis(axis));

@@ -6,6 +6,7 @@ use std::ops::Range;
 use ndarray::{ArrayD, Axis, Slice, concatenate};
 
 use crate::error::{AutogradError, Result};
+use crate::ops::broadcast::checked_len;
 use crate::ops::reduce::check_axis;
 use crate::real::Real;
 use crate::storage::row_major;
@@ -16,10 +17,10 @@ impl<T: Real> Tensor<T> {
     /// The same elements in row-major order under another shape.
     ///
     /// # Errors
-    /// When the number of elements differs.
+    /// When the number of elements differs, or the sizes multiply to more than memory can hold.
     pub fn reshape(&self, shape: &[usize]) -> Result<Self> {
         let before = self.shape();
-        if shape.iter().product::<usize>() != self.len() {
+        if checked_len("reshape", shape)? != self.len() {
             return Err(AutogradError::Shape {
                 operation: "reshape",
                 expected: format!("a shape of {} elements, as {before:?} has", self.len()),
@@ -129,6 +130,11 @@ impl<T: Real> Tensor<T> {
                 ));
             }
         }
+        let mut joined = expected.clone();
+        joined[axis] = tensors
+            .iter()
+            .fold(0, |sum: usize, tensor| sum.saturating_add(tensor.shape()[axis]));
+        checked_len("concat", &joined)?;
         let values: Vec<_> = tensors.iter().map(|tensor| tensor.value()).collect();
         let views: Vec<_> = values.iter().map(|value| value.view()).collect();
         let value = concatenate(Axis(axis), &views).expect("shapes were checked");

@@ -7,6 +7,7 @@ use ndarray::{ArrayD, ArrayViewD, Axis, Ix2, IxDyn};
 
 use crate::error::{AutogradError, Result};
 use crate::ops::index::check_indices;
+use crate::ops::long::{sum_lane, sum_of};
 use crate::ops::reduce::check_axis;
 use crate::real::Real;
 use crate::tape::{Saved, record};
@@ -23,7 +24,7 @@ impl<T: Real> Tensor<T> {
         for mut lane in value.lanes_mut(Axis(axis)) {
             let max = lane.fold(T::neg_infinity(), |max, &x| max.max(x));
             lane.mapv_inplace(|x| (x - max).exp());
-            let sum = lane.sum();
+            let sum = sum_lane(lane.view());
             lane.mapv_inplace(|x| x / sum);
         }
         Ok(record("softmax", &[self], value, |output| {
@@ -32,7 +33,7 @@ impl<T: Real> Tensor<T> {
                 let y = output.read()?;
                 // yᵢ (gᵢ - Σⱼ gⱼ yⱼ): raising one score lowers every other probability.
                 for (mut g, y) in upstream.lanes_mut(Axis(axis)).into_iter().zip(y.lanes(Axis(axis))) {
-                    let mean = g.iter().zip(&y).map(|(&g, &y)| g * y).sum::<T>();
+                    let mean = sum_of(g.iter().zip(&y).map(|(&g, &y)| g * y));
                     g.zip_mut_with(&y, |g, &y| *g = y * (*g - mean));
                 }
                 drop(y);
@@ -86,11 +87,10 @@ fn losses<T: Real>(scores: ArrayViewD<'_, T>, targets: &[usize]) -> (T, Vec<T>) 
     let log_sums: Vec<T> = (scores.outer_iter())
         .map(|row| {
             let max = row.fold(T::neg_infinity(), |max, &x| max.max(x));
-            max + row.iter().map(|&x| (x - max).exp()).sum::<T>().ln()
+            max + sum_of(row.iter().map(|&x| (x - max).exp())).ln()
         })
         .collect();
-    let loss = (scores.outer_iter().zip(&log_sums).zip(targets))
-        .map(|((row, &log_sum), &t)| log_sum - row[t])
-        .sum();
+    let rows = scores.outer_iter().zip(&log_sums).zip(targets);
+    let loss = sum_of(rows.map(|((row, &log_sum), &t)| log_sum - row[t]));
     (loss, log_sums)
 }

@@ -4,6 +4,7 @@ mod claims;
 mod common;
 mod golden;
 mod invariants;
+mod long;
 mod numeric;
 mod optim;
 mod snapshots;
