@@ -22,7 +22,8 @@
 //! Read in this order: the value and the tape ([`Tensor`], [`Saved`], [`custom_op`]), the operations (methods of
 //! [`Tensor`]), the backward pass (`backward.rs`), the functions that compute gradients ([`exercises`]), the check
 //! ([`gradcheck`]), the optimizers ([`optim`]), the smallest tape ([`scalar`]); then the wrong backward passes
-//! ([`wrong`]) on a network that shows the difference ([`network`], [`spiral`], [`fit`]).
+//! ([`wrong`]) on a network that shows the difference ([`network`], [`spiral`], [`fit`]), and what a tape keeps
+//! ([`memory`], [`deep`], [`checkpoint()`]).
 
 mod error;
 mod node;
@@ -32,6 +33,7 @@ mod tape;
 mod tensor;
 
 mod backward;
+mod checkpoint;
 mod ops;
 
 pub mod costs;
@@ -42,11 +44,13 @@ pub mod optim;
 pub mod scalar;
 pub mod trace;
 
+pub mod deep;
 pub mod fit;
 pub mod network;
 pub mod spiral;
 pub mod wrong;
 
+pub use checkpoint::checkpoint;
 pub use error::{AutogradError, Result};
 pub use real::Real;
 pub use tape::{Saved, custom_op, custom_op_with_output, no_grad};

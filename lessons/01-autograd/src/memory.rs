@@ -28,6 +28,24 @@ pub fn live() -> Live {
     LIVE.get()
 }
 
+/// What `work` leaves alive, and its peak, beyond what was there before.
+///
+/// # Errors
+/// Those of `work`.
+pub fn held<R, E>(work: impl FnOnce() -> Result<R, E>) -> Result<Live, E> {
+    let before = live();
+    reset_peak();
+    let result = work()?;
+    let after = live();
+    drop(result);
+    Ok(Live {
+        values: after.values - before.values,
+        value_bytes: after.value_bytes - before.value_bytes,
+        peak_bytes: after.peak_bytes - before.value_bytes,
+        nodes: after.nodes - before.nodes,
+    })
+}
+
 /// Starts a new peak at the present count.
 pub fn reset_peak() {
     change(|live| live.peak_bytes = live.value_bytes);

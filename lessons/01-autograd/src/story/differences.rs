@@ -30,7 +30,7 @@ pub fn step_size(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
     let shown = format!("{error:.1e} of the gradient's norm");
     story.show_as("whole weight, difference", error, shown);
     story.say(format!(
-        "The check of one weight took {} forward passes; the tape needs one forward and one backward pass for all six weights. So small networks are checked, and large ones are trained.",
+        "The check of one weight took {} forward passes; the tape needs one forward and one backward pass for all six parameters. So small networks are checked this way, and large ones are trained with the tape.",
         2 * tape.len()
     ));
 
@@ -42,21 +42,30 @@ pub fn step_size(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .expect("points")
     };
-    let (best, best_single) = (lowest(&double), lowest(&single));
+    let [best, best_single] = [&double, &single].map(|curve| {
+        let (step, error) = lowest(curve);
+        [step, error].map(|value| format!("{value:.0e}"))
+    });
+    story.values("best step, f64", &best);
+    story.values("best step, f32", &best_single);
+    let [best_single, error_single] = &best_single;
     story.predict_with(
         "smaller-step",
         &[
-            ("best", &format!("{:.0e}", best.0)),
-            ("best_single", &format!("{:.0e}", best_single.0)),
-            ("error_single", &format!("{:.0e}", best_single.1)),
+            ("best", &best[0]),
+            ("best_single", best_single),
+            ("error_single", error_single),
         ],
     );
-    let chart = Chart::lines("step-size", "How small should the step of a finite difference be?")
-        .x_label("step h")
-        .y_label("error, share of the gradient's norm")
-        .note("first layer's weight, residual network; compared with the tape's gradient in f64")
-        .log_x()
-        .log_y();
+    let chart = Chart::lines(
+        "step-size",
+        "A finite difference has a best step: smaller is not better",
+    )
+    .x_label("step h")
+    .y_label("error, share of the gradient's norm")
+    .note("first layer's weight, residual network; compared with the tape's gradient in f64")
+    .log_x()
+    .log_y();
     story.chart(&chart.series("f64", double).series("f32", single))?;
     Ok(())
 }

@@ -45,6 +45,8 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     wirings::losses(&mut story, &runs)?;
     in_place::versions(&mut story, &runs)?;
     keeping::memory(&mut story, &runs)?;
+    keeping::forgotten(&mut story)?;
+    keeping::recompute(&mut story)?;
     keeping::depth(&mut story)?;
     story.finish()
 }

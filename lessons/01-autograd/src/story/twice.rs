@@ -27,7 +27,7 @@ fn walked(walk: Walk, doublings: usize) -> Result<(f64, Visits)> {
 pub fn doublings(story: &mut Story) -> anyhow::Result<()> {
     story.step(
         "One value, used twice",
-        "b = a + a and c = b + b, so c = 4a and its gradient is 4. Three ways to walk back look right and are not.",
+        "b = a + a and c = b + b, so c = 4a and its gradient is 4. Three other ways to walk back look right too.",
     );
     let trace = Trace::of(&tape(2)?.1).to_string();
     story.say("The tape, inputs first:");
@@ -53,13 +53,7 @@ pub fn doublings(story: &mut Story) -> anyhow::Result<()> {
         .unit("us")
         .entry("recursion, per path", None, gradient(Walk::PerPath))
         .entry("topological order", None, gradient(Walk::Correct))
-        .check(|a, b| {
-            if a == b {
-                Ok(())
-            } else {
-                Err(format!("{a:?} against {b:?}"))
-            }
-        });
+        .check(|a, b| (a == b).then_some(()).ok_or_else(|| format!("{a:?} against {b:?}")));
     story.race(race)?;
     Ok(())
 }

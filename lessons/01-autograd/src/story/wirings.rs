@@ -15,25 +15,23 @@ pub fn errors(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
         "Two hidden layers, every walk, checked against finite differences. Then one more addition: the first layer's output is added to the second's.",
     );
     story.predict("plain");
-    let mut chart = Chart::bars("gradient-error", "How wrong is the first layer's gradient?")
+    let mut chart = Chart::bars("gradient-error", "Only the residual network shows the wrong walks")
         .y_label("distance from finite differences, share of the gradient's norm")
-        .note("f64, at the initial weights; the lowest bars are the finite differences' own error")
+        .note("first layer's gradient in f64, at the initial weights; the lowest points are the finite differences' own error")
         .log_y();
     let mut rows = Vec::new();
     for variant in Variant::ALL {
         let name = variant.name();
         let errors = [Wiring::Plain, Wiring::Residual].map(|wiring| runs.get(wiring, variant).error);
-        rows.push([
-            name.to_string(),
-            format!("{:.1e}", errors[0]),
-            format!("{:.1e}", errors[1]),
-        ]);
+        let [plain, residual] = errors.map(|error| format!("{error:.1e}"));
+        rows.push([name.to_string(), plain, residual]);
         chart = chart.group(name, &[("plain", errors[0]), ("residual", errors[1])]);
         story.values(name, errors);
     }
     story.rows(&["backward pass", "plain", "residual"], rows);
-    story
-        .say("\"Changed in place\" is no walk and has its own step below: with it, both networks get wrong gradients.");
+    story.say(
+        "\"Changed in place\" is no walk and has its own step below. It makes the gradients of both networks wrong.",
+    );
     story.chart(&chart)?;
 
     let error = |walk| runs.residual(walk).error;
@@ -53,7 +51,7 @@ pub fn errors(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
         value: error(Walk::Resend),
         unit: "of the gradient's norm, error of the recursion that re-sends its sum",
         verdict: Verdict::of(wrong == [true, true], wrong[0] || wrong[1]),
-        note: "The recursion that re-sends its sum is wrong (6 instead of 4). The one that sends each share along its path is right, and makes 131 071 visits for 17 nodes: there the order saves time and does not change the gradient.",
+        note: "There are two plain recursions. The one that sends its sum again is wrong as soon as a node that is no leaf is reused (6 instead of 4). The one that sends each share along its path is right, and makes 131 071 visits for 17 nodes.",
     });
     Ok(())
 }
@@ -65,7 +63,7 @@ pub fn losses(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
         "The same residual network, trained by each backward pass. Any direction that goes downhill lowers the loss.",
     );
     let mut rows = Vec::new();
-    let mut chart = Chart::lines("loss", "Training on the spiral: right and wrong gradients")
+    let mut chart = Chart::lines("loss", "The loss falls with wrong gradients too")
         .x_label("step")
         .y_label("loss, nats per point")
         .note("residual network, 200 points, AdamW; equal data, start and constants")
@@ -75,14 +73,8 @@ pub fn losses(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
         let losses = [50, 100, STEPS].map(|step| run.fit.losses[step]);
         let [early, middle, last] = losses.map(|loss| format!("{loss:.4}"));
         let accuracy = format!("{:.0} %", 100.0 * run.fit.accuracy);
-        rows.push([
-            variant.name().into(),
-            format!("{:.1e}", run.error),
-            early,
-            middle,
-            last,
-            accuracy,
-        ]);
+        let error = format!("{:.1e}", run.error);
+        rows.push([variant.name().into(), error, early, middle, last, accuracy]);
         story.values(variant.name(), losses);
         // A chart shows no more than every tenth step. The path walk's curve would lie exactly on the right one's.
         if variant != Variant::Walk(Walk::PerPath) {
@@ -93,32 +85,26 @@ pub fn losses(story: &mut Story, runs: &Runs) -> anyhow::Result<()> {
             );
         }
     }
-    story.rows(
-        &[
-            "backward pass",
-            "gradient error",
-            "loss at 50",
-            "at 100",
-            "at 400",
-            "points right",
-        ],
-        rows,
-    );
+    let header = [
+        "backward pass",
+        "gradient error",
+        "loss at 50",
+        "at 100",
+        "at 400",
+        "right",
+    ];
+    story.rows(&header, rows);
     story.say(
-        "All of them separate the arms. Overwriting does not show in the loss at all, re-sending looks like a slightly worse seed, and changing weights in place looks like a learning rate that needs tuning. A falling loss does not prove a gradient.",
+        "All of them separate the arms. Overwriting does not show in the loss, re-sending looks like a slightly worse seed, and changing weights in place looks like a learning rate that needs tuning. A falling loss does not prove a gradient.",
     );
     story.chart(&chart)?;
-    for (walk, id) in [
-        (Walk::Correct, "regions-correct"),
-        (Walk::Overwrite, "regions-overwrite"),
+    for (walk, id, gradients) in [
+        (Walk::Correct, "regions-correct", "right"),
+        (Walk::Overwrite, "regions-overwrite", "overwritten"),
     ] {
-        let title = format!("Decision regions after {STEPS} steps: {}", walk.name());
-        story.chart(&picture::chart(
-            id,
-            &title,
-            &runs.residual(walk).fit.network,
-            &runs.spiral,
-        )?)?;
+        let title = format!("{STEPS} steps with {gradients} gradients separate the arms");
+        let network = &runs.residual(walk).fit.network;
+        story.chart(&picture::chart(id, &title, network, &runs.spiral)?)?;
     }
     Ok(())
 }

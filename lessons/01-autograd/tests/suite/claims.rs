@@ -1,11 +1,15 @@
-//! The lesson's claims, counted. T4: accumulate. T5: topological order. T6: in-place change is detected.
+//! The lesson's claims, counted. T4: accumulate. T5: topological order. T6: in-place change is detected. T7: a forgotten
+//! `no_grad`.
 
+use autograd::deep::Deep;
 use autograd::fit::{Variant, first_gradient, fit};
 use autograd::gradcheck::relative_error;
+use autograd::memory::held;
 use autograd::network::Wiring;
 use autograd::spiral::Spiral;
 use autograd::wrong::{Visits, Walk, backward_by, unchecked_mul};
-use autograd::{AutogradError, Result};
+use autograd::{AutogradError, Result, Tensor, checkpoint, no_grad};
+use lab::ledger::measure;
 use ndarray::ArrayD;
 
 use crate::common::{number, take_gradient};
@@ -75,6 +79,91 @@ fn t6_a_change_in_place_is_silent_without_a_version_and_an_error_with_it() -> Re
     };
     assert_eq!(checked.backward(), Err(expected));
     assert!(x.grad().is_none());
+    Ok(())
+}
+
+/// T5, what the claim leaves out: a leaf sends nothing on, so a leaf that is used twice survives a plain recursion.
+#[test]
+fn t5_a_reused_leaf_alone_does_not_show_a_wrong_recursion() -> Result<()> {
+    let a = number(3.0);
+    backward_by(Walk::Resend, &a.add(&a)?)?;
+    assert_eq!(take_gradient(&a), 2.0);
+    Ok(())
+}
+
+/// T7. The tape keeps one value for each layer; without it there are three at a time. Weights and values together about
+/// double when there are as many rows as the width, and at no other scale.
+#[test]
+fn t7_a_forgotten_no_grad_doubles_memory_where_the_rows_are_as_many_as_the_width() -> Result<()> {
+    let (layers, width) = (32, 32);
+    let mut ratios = Vec::new();
+    for rows in [1, width, 16 * width] {
+        let (deep, value_bytes) = (Deep::new(layers, rows, width), 4 * rows * width);
+        let (tape, none) = (held(|| deep.forward())?, held(|| no_grad(|| deep.forward()))?);
+        assert_eq!((tape.values, tape.value_bytes), (layers, layers * value_bytes));
+        assert_eq!((none.values, none.value_bytes, none.nodes), (1, value_bytes, 0));
+        assert_eq!(tape.peak_bytes, (layers + 1) * value_bytes);
+        assert_eq!(none.peak_bytes, 3 * value_bytes);
+        let total = |values: usize| (deep.weight_bytes() + values) as f64;
+        ratios.push(total(tape.peak_bytes) / total(none.peak_bytes));
+    }
+    assert!(
+        ratios[0] < 1.1 && (1.8..2.0).contains(&ratios[1]) && ratios[2] > 5.0,
+        "{ratios:?}"
+    );
+    Ok(())
+}
+
+/// Keep or recompute: the same bits, a fourth forward pass, and the values of one segment instead of all.
+#[test]
+fn recomputing_segments_gives_the_same_bits_for_one_more_forward_pass() -> Result<()> {
+    let (layers, rows, width) = (16, 8, 32);
+    let deep = Deep::new(layers, rows, width);
+    let (passed, kept_all) = measure(|| held(|| deep.forward()?.sum().backward()));
+    let (peak_of_all, expected) = (passed?.peak_bytes, deep.take_gradients());
+    let one_pass = (layers * rows * width * width) as u64;
+    // The first layer's input is a constant, but its product computes both gradients.
+    assert_eq!(kept_all.multiply_adds, 3 * one_pass);
+    assert_eq!(expected.len(), layers);
+    for segment in [1, 4, 5, 16] {
+        let kept = held(|| deep.forward_in_segments(segment))?;
+        assert_eq!(kept.value_bytes, layers.div_ceil(segment) * 4 * rows * width);
+        let (passed, work) = measure(|| held(|| deep.forward_in_segments(segment)?.sum().backward()));
+        let peak = passed?.peak_bytes;
+        assert!(
+            deep.take_gradients() == expected,
+            "segments of {segment}: other gradients"
+        );
+        assert_eq!(work.multiply_adds, 4 * one_pass, "segments of {segment}");
+        assert!(
+            segment != 4 || 4 * peak < 3 * peak_of_all,
+            "{peak} of {peak_of_all} bytes"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_segment_whose_weight_changed_in_between_is_an_error() -> Result<()> {
+    let (x, w) = (number(3.0), number(2.0));
+    let inner = w.clone();
+    let y = checkpoint(&x, &[&w], move |x| x.mul(&inner))?;
+    w.update(|w| *w += 1.0);
+    assert!(matches!(
+        y.backward(),
+        Err(AutogradError::ChangedInPlace {
+            operation: "checkpoint",
+            ..
+        })
+    ));
+    let constant = Tensor::new(x.value().clone());
+    let inner = w.clone();
+    checkpoint(&constant, &[&w], move |x| x.mul(&inner))?.backward()?;
+    assert_eq!(
+        take_gradient(&w),
+        3.0,
+        "a constant input does not hide the weight's gradient"
+    );
     Ok(())
 }
 
