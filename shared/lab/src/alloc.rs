@@ -1,6 +1,6 @@
 //! An allocator that counts, installed by each lesson's binary.
 //!
-//! It forwards to the system allocator and keeps four process-wide numbers. Cost: four relaxed atomic
+//! It forwards to the system allocator and keeps four process-wide numbers. Cost: six relaxed atomic
 //! operations for each allocation, two for each release; nothing on the paths that do not allocate, which is
 //! where the kernels live. The counts cover every thread, so a test that asserts exact counts must be alone in
 //! its process (one test in one file of `tests/`).
@@ -14,6 +14,8 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
 static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 static PEAK_BYTES: AtomicU64 = AtomicU64::new(0);
+/// Most bytes that may be held at one time; [`with_budget`] sets it.
+static BUDGET_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// The system allocator, counted. Install it in a binary with `#[global_allocator]`.
 ///
@@ -71,6 +73,38 @@ pub fn reset_peak() {
     PEAK_BYTES.store(LIVE_BYTES.load(Relaxed), Relaxed);
 }
 
+/// Runs `work` in a process that may hold `bytes` more than now: an allocation beyond that is refused in every thread,
+/// as by a machine without memory. Calls such as `Vec::try_reserve` give an error then; any other allocation that is
+/// refused ends the process. Without a [`CountingAllocator`] nothing is refused.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
+///
+/// let reserve = |bytes| Vec::<u8>::new().try_reserve_exact(bytes);
+/// lab::alloc::with_budget(1 << 20, || {
+///     assert!(reserve(1 << 19).is_ok() && reserve(1 << 21).is_err());
+/// });
+/// assert!(reserve(1 << 21).is_ok());
+/// ```
+pub fn with_budget<R>(bytes: u64, work: impl FnOnce() -> R) -> R {
+    /// Takes the budget back at the end, also where `work` panics.
+    struct Budget(u64);
+    impl Drop for Budget {
+        fn drop(&mut self) {
+            BUDGET_BYTES.store(self.0, Relaxed);
+        }
+    }
+    let most = LIVE_BYTES.load(Relaxed).saturating_add(bytes);
+    let _budget = Budget(BUDGET_BYTES.swap(most, Relaxed));
+    work()
+}
+
+/// Whether the budget has room for this many bytes more.
+fn fits(bytes: usize) -> bool {
+    LIVE_BYTES.load(Relaxed).saturating_add(bytes as u64) <= BUDGET_BYTES.load(Relaxed)
+}
+
 /// Raises the peak to at least `bytes`: an inner scope that reset the peak gives the outer one's back.
 pub(crate) fn raise_peak(bytes: u64) {
     PEAK_BYTES.fetch_max(bytes, Relaxed);
@@ -91,10 +125,13 @@ fn record_release(bytes: usize) {
     LIVE_BYTES.fetch_sub(bytes as u64, Relaxed);
 }
 
-// SAFETY: every method forwards to `System` with the caller's own arguments; counting touches only atomics,
-// never allocates and never panics.
+// SAFETY: every method forwards to `System` with the caller's own arguments, or returns null, which says that there is
+// no memory; counting touches only atomics, never allocates and never panics.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !fits(layout.size()) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's promise about `layout` is the one that `System` asks for.
         let pointer = unsafe { System.alloc(layout) };
         if !pointer.is_null() {
@@ -104,6 +141,9 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if !fits(layout.size()) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: as in `alloc`. Forwarded by itself so that fresh pages stay untouched by a second clearing.
         let pointer = unsafe { System.alloc_zeroed(layout) };
         if !pointer.is_null() {
@@ -119,6 +159,9 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if !fits(new_size.saturating_sub(layout.size())) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's promise about the three arguments is the one that `System` asks for.
         let moved = unsafe { System.realloc(pointer, layout, new_size) };
         if !moved.is_null() {

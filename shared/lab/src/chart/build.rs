@@ -62,6 +62,7 @@ impl Chart {
                 rows,
                 values,
                 points: Vec::new(),
+                shades: Vec::new(),
             }),
         )
     }
@@ -132,6 +133,17 @@ impl Chart {
             return self;
         }
         self.push_series(name, Stroke::Points, points)
+    }
+
+    /// An entry in the key of a field's colours: what the colour of `value` means.
+    #[track_caller]
+    pub fn shade(mut self, name: &str, value: f32) -> Self {
+        let key = self.key("shade", name);
+        match &mut self.body {
+            Body::Field(field) => field.shades.push((key, value)),
+            _ => panic!("only a field has shades"),
+        }
+        self
     }
 
     /// A horizontal limit: a bound, a peak, a baseline.

@@ -17,11 +17,9 @@ pub fn draw(chart: &Chart, field: &Field) -> anyhow::Result<String> {
     let above = &chart.axis_name("y");
     let y_axis = Axis::fixed(field.y_range.0, field.y_range.1, false);
     let x_axis = Axis::fixed(field.x_range.0, field.x_range.1, false);
-    let texts: Vec<String> = field
-        .points
-        .iter()
-        .map(|(key, _)| chart.text(key).to_string())
-        .collect();
+    let keys = field.shades.iter().map(|(key, _)| key);
+    let keys = keys.chain(field.points.iter().map(|(key, _)| key));
+    let texts: Vec<String> = keys.map(|key| chart.text(key).to_string()).collect();
     let left = theme::MARGIN + y_axis.widest_tick() + 20.0;
     let most = theme::WIDTH - theme::MARGIN - names::name_column(&texts) - left;
     // One unit across is as long as one unit upward, where there is room.
@@ -41,7 +39,12 @@ pub fn draw(chart: &Chart, field: &Field) -> anyhow::Result<String> {
         let plot = sheet.plot(frame, x_axis.clone(), y_axis.clone(), Grid::Y)?;
         cells(sheet, frame, field)?;
         border(sheet, frame, field)?;
-        let mut column = Vec::new();
+        let place = |index: usize| frame.top + 32.0 + 48.0 * index as f64;
+        let shades = field.shades.iter().enumerate().map(|(index, (key, value))| {
+            let patch = Swatch::Patch(shade_color(shade(*value)));
+            Name::new(chart.text(key), patch, place(index), None)
+        });
+        let mut column: Vec<Name> = shades.collect();
         for (index, (key, points)) in field.points.iter().enumerate() {
             let color = theme::over(theme::series(index), RGBColor(0, 0, 0), 0.85);
             let marker = theme::marker(index);
@@ -54,7 +57,7 @@ pub fn draw(chart: &Chart, field: &Field) -> anyhow::Result<String> {
                 let (x, y) = plot.backend_coord(point);
                 sheet.marker((f64::from(x), f64::from(y)), radius, marker, color)?;
             }
-            let wanted = frame.top + 32.0 + 48.0 * index as f64;
+            let wanted = place(field.shades.len() + index);
             column.push(Name::new(chart.text(key), Swatch::Marker(color, marker), wanted, None));
         }
         names::draw_names(sheet, frame, column)?;

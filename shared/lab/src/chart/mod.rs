@@ -113,6 +113,9 @@ pub struct Field {
     pub values: Vec<f32>,
     /// Points: key of their class and (x, y).
     pub points: Vec<(String, Vec<(f64, f64)>)>,
+    /// The key of the colours: a name and the value that it stands for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shades: Vec<(String, f32)>,
 }
 
 impl Chart {
