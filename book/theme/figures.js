@@ -4,7 +4,7 @@
 // such a figure over when two things have arrived: the trace (figures.trace, written by the builder from NAME.json) and
 // the drawing code (figures.register, in NAME.js). Without scripts, or when the drawing code fails, the list stays.
 //
-// Nothing here loads anything, stores anything, or moves by itself. How to write a figure: book/README.md.
+// Nothing here loads or stores anything, and nothing moves before the reader presses Play. How to write a figure: book/README.md.
 (() => {
     "use strict";
 
@@ -51,6 +51,9 @@
         return append(node, children);
     }
 
+    /** Time for which a step is shown while a figure plays. */
+    const PLAY_MS = 1400;
+
     let counter = 0;
     const freshId = (word) => `figure-${word}-${++counter}`;
 
@@ -79,12 +82,15 @@
         stepper({ steps, render, start = 0, label = "Step" }) {
             const ui = this;
             // Drawn, not typed: few fonts have these signs.
-            const button = (path, name, act) => el("button", { type: "button", "aria-label": name, title: name, onclick: act },
-                svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, svg("path", { d: path, fill: "currentColor" })));
+            const button = (path, name, act, more) => el("button", { type: "button", "aria-label": name, title: name, onclick: act, ...more },
+                svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, svg("path", { d: path, fill: "currentColor", "fill-rule": "evenodd" })));
             const first = button("M2 2h2.4v12H2z M14 2v12L5 8z", "First step (Home)", () => stepper.go(0));
             const back = button("M12 2v12L3 8z", "Step back (left arrow)", () => stepper.go(stepper.index - 1));
             const next = button("M4 2v12l9-6z", "Next step (right arrow)", () => stepper.go(stepper.index + 1));
-            const last = button("M2 2v12l9-6z M11.6 2H14v12h-2.4z", "Last step (End)", () => stepper.go(stepper.count - 1));
+            const last = button("M2 2v12l9-6z M11.6 2H14v12h-2.4z", "Last step (End)", () => stepper.go(stepper.count - 1), { class: "figure-last" });
+            const icons = ["M8 0a8 8 0 1 0 .01 0z M6 4.4v7.2L11.6 8z", "M3.5 2h3.2v12H3.5z M9.3 2h3.2v12H9.3z"];
+            const play = button(icons[0], "Play", () => stepper.play(playing === null));
+            let playing = null;
             const slider = el("input", {
                 type: "range", min: 0, value: 0, "aria-label": label, "data-keys": "stepper",
                 oninput: () => stepper.go(Number(slider.value)),
@@ -95,12 +101,32 @@
                 count: 0,
                 steps,
                 go(i) {
+                    this.play(false);
+                    this.move(i);
+                },
+                move(i) {
                     const at = Math.max(0, Math.min(this.count - 1, Math.trunc(i) || 0));
                     if (at === this.index) return;
                     this.index = at;
                     this.refresh();
                 },
+                /** Steps on by itself, from the start if the end is shown; any other button or key stops it. */
+                play(on) {
+                    if (on === (playing !== null)) return;
+                    window.clearInterval(playing);
+                    playing = null;
+                    if (on) {
+                        if (this.index === this.count - 1) this.move(0);
+                        playing = window.setInterval(() => {
+                            this.move(this.index + 1);
+                            if (this.index === this.count - 1) this.play(false);
+                        }, PLAY_MS);
+                    }
+                    play.querySelector("path").setAttribute("d", icons[on ? 1 : 0]);
+                    for (const name of ["aria-label", "title"]) play.setAttribute(name, on ? "Pause" : "Play");
+                },
                 reset(steps, at = 0) {
+                    this.play(false);
                     this.steps = steps;
                     this.count = typeof steps === "number" ? steps : steps.length;
                     if (!(this.count > 0)) throw new Error("a stepper needs at least one step");
@@ -125,10 +151,25 @@
                 },
             };
             this.parts.steps.append(el("div", { class: "figure-stepper", role: "group", "aria-label": label },
-                first, back, next, last, slider, place));
+                first, back, play, next, last, slider, place));
             this.steppers.push(stepper);
             stepper.reset(steps, start);
             return stepper;
+        }
+
+        /**
+         * A guess before the answer: a question with a button for each option. The first guess shows `because` in its place
+         * and calls `done`, which may step to the answer. `answer` is the index of the right option.
+         */
+        guess({ question, options, answer, because, done }) {
+            const box = el("div", { class: "figure-guess", role: "group", "aria-label": "Guess first" });
+            const pick = (i) => {
+                fill(box, el("span", { "aria-live": "polite" }, el("strong", {}, i === answer ? "Right. " : `Not ${options[i]}: ${options[answer]}. `), because));
+                if (done) done();
+            };
+            append(box, [el("span", {}, el("strong", {}, "Guess first. "), question),
+                options.map((option, i) => el("button", { type: "button", onclick: () => pick(i) }, option))]);
+            this.parts.stage.before(box);
         }
 
         /** A switch. `change(on)` is called on every change, not at the start. Returns { value }. */

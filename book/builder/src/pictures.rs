@@ -80,12 +80,18 @@ pub fn drawing(book: &Workbook, name: &str, alt: &str) -> Result<String, String>
     Ok(format!("<figure class=\"drawing{narrow}\"><div>{svg}</div></figure>\n"))
 }
 
-/// A recorded chart, in the colours of the theme when it has few colours, on its own paper when it is a picture.
+/// Most colours besides [`CHART_COLOURS`] of a chart that follows the theme. A field of shades has more: with the
+/// theme's light ink its line could not be seen on pale shades.
+const MOST_OWN_COLOURS: usize = 4;
+
+/// A recorded chart, in the colours of the theme when it has few of its own, on its own paper when it is a picture.
 pub fn chart(book: &Workbook, number: &str, name: &str, alt: &str) -> Result<String, String> {
     let lesson = book.lesson(number)?;
     let shown = format!("lessons/{}/results/{name}.svg", lesson.folder);
     let mut svg = book.text(&shown)?;
-    if colours(&svg).len() <= 24 {
+    let is_known = |colour: &str| CHART_COLOURS.iter().any(|(known, _)| *known == colour);
+    let num_own = colours(&svg).iter().filter(|colour| !is_known(colour)).count();
+    if num_own <= MOST_OWN_COLOURS {
         for (colour, variable) in CHART_COLOURS {
             svg = svg.replace(&format!("\"{colour}\""), &format!("\"var(--c-{variable},{colour})\""));
         }
