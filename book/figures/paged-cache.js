@@ -84,13 +84,15 @@ window.figures.register("paged-cache", (root, trace, ui) => {
 
     const about = ui.el("p", { style: { margin: "0 0 8px", color: "var(--d-soft)", fontSize: "0.9em" } });
     const marks = ui.el("div", { style: { display: "flex", flexWrap: "wrap", gap: "5px", marginBottom: "10px" } });
-    const map = ui.el("div", { style: { flex: "1 1 300px", minWidth: "0", maxWidth: "410px", overflowX: "auto" } });
-    const side = ui.el("div", { style: { flex: "1 1 230px", minWidth: "0" } });
-    root.append(about, marks, ui.el("div", { style: { display: "flex", flexWrap: "wrap", gap: "14px 20px", alignItems: "flex-start" } }, map, side));
+    const map = ui.el("div");
+    const side = ui.el("div");
+    const total = ui.el("summary", { style: { cursor: "pointer", fontSize: "0.9em" } });
+    root.append(about, marks, map, ui.el("details", { style: { margin: "6px 0 0" } }, total, side));
 
     // --- the map
 
-    const COLUMNS = 4;
+    /** On a phone four cards in a row can be read whole. */
+    const COLUMNS = window.matchMedia("(max-width: 560px)").matches ? 4 : 8;
     const WIDE = 78;
     const GAP = 8;
     const LINE = 18;
@@ -134,7 +136,7 @@ window.figures.register("paged-cache", (root, trace, ui) => {
     /** The free list, from left to right as it will be handed out. */
     function freeList(frame, top) {
         const nodes = [text(1, top + 14, frame.free.length > 0 ? "free list, handed out from the left" : "free list: empty", { style: SOFT })];
-        const each = WIDTH / 8;
+        const each = 42;
         frame.free.forEach((block, i) => {
             const name = frame.blocks[block][0];
             const x = i * each + 1;
@@ -190,11 +192,8 @@ window.figures.register("paged-cache", (root, trace, ui) => {
         const room = held.length * trace.block_size;
         const kept = held.reduce((sum, id) => sum + frame.blocks[id][1], 0);
         const use = room > 0 ? `, ${kept} of ${room} positions in use` : "";
-        ui.fill(side,
-            ui.el("div", { style: { fontWeight: "600", paddingBottom: "4px" } }, "Tables"),
-            frame.tables.map((_, i) => request(frame, i)),
-            ui.el("div", { style: { borderTop: "1px solid var(--d-line)", paddingTop: "6px", fontSize: "0.9em" } },
-                `${held.length} ${held.length === 1 ? "block" : "blocks"} held${use}. ${frame.free.length} free, ${frame.available} of them not reserved.`));
+        ui.fill(total, `Tables. ${held.length} ${held.length === 1 ? "block" : "blocks"} held${use}; ${frame.free.length} free, ${frame.available} not reserved.`);
+        ui.fill(side, frame.tables.map((_, i) => request(frame, i)));
     }
 
     /** What this scenario knows how to do; what it does now stands out. */
@@ -212,19 +211,37 @@ window.figures.register("paged-cache", (root, trace, ui) => {
         }));
     }
 
+    // The figure opens on what blocks make possible: in front of the request that begins as an earlier one did.
+    const shared = Math.max(0, trace.scenarios.findIndex((other) => other.name === "shared prefix"));
+    scenario = trace.scenarios[shared];
+    const hit = scenario.frames.findIndex((frame) => frame.kinds.includes("hit"));
     const stepper = ui.stepper({
         steps: scenario.frames,
+        start: Math.max(0, hit - 1),
         render(i) {
             const frame = scenario.frames[i];
             ui.fill(about, scenario.about);
             drawMarks(frame);
             drawMap(frame);
             drawSide(frame);
+            return frame.text;
         },
     });
     ui.select({
         label: "scenario",
         options: trace.scenarios.map((other, i) => [String(i), other.name]),
+        value: String(shared),
         change(i) { scenario = trace.scenarios[Number(i)]; stepper.reset(scenario.frames); },
     });
+    if (hit > 0) {
+        const { request, tables } = scenario.frames[hit];
+        const found = tables[request][2] / trace.block_size;
+        ui.guess({
+            question: `${NAMES[request]} asks “${scenario.prompts[request]}”. How many blocks need no computing?`,
+            options: ["0", String(found), "all of its blocks"],
+            answer: 1,
+            because: "They hold the same beginning. Its other tokens follow another text, so they are computed.",
+            done() { stepper.go(hit); },
+        });
+    }
 });

@@ -16,7 +16,7 @@
 //! | [`pieces`], [`ahead`], [`tiles`], [`together`] | attention through the table, without gathering; the next piece is prefetched, and the rows of a prompt share what is read |
 //! | [`cache`] | the floats: lesson 08's cache with blocks in the place of slots |
 //! | [`exercises`] | the five functions that a reader writes; the modules above call them |
-//! | [`scan`], [`regions`], [`ways`] | for comparison: an allocator that searches, memory that grows in one piece, one load held in three ways |
+//! | [`scan`], [`regions`], [`ways`], [`reserve`] | for comparison: an allocator that searches, memory that grows in one piece, one load held in each way, memory that a machine may refuse |
 //! | [`costs`] | one small task for each exercise, to be counted |
 //!
 //! **Imported**: engine, ragged pass and both traits of memory from `continuous_batching`, unchanged; writing rows from
@@ -53,6 +53,7 @@ pub mod cache;
 pub mod exercises;
 
 pub mod regions;
+pub mod reserve;
 pub mod scan;
 pub mod ways;
 

@@ -10,6 +10,7 @@ use continuous_batching::memory::{Admission, Memory};
 use continuous_batching::request::{Request, SeqId};
 use continuous_batching::slots::Slots;
 use serde::Serialize;
+use static_batching::workload::{Distribution, Lengths, Pace, arrivals};
 use std::collections::VecDeque;
 use training::TokenId;
 
@@ -20,6 +21,27 @@ pub struct Text {
     pub prompt_tokens: usize,
     /// Tokens that it gets, at least 1.
     pub new_tokens: usize,
+}
+
+/// `count` texts with lengths as in Azure's conversation trace, divided by `shorter` and cut at `most` tokens of prompt
+/// and of answer. The logarithm of a length is normal; the medians are 757 and 151 tokens. Source: Patel et al. 2024,
+/// arXiv:2311.18677.
+pub fn conversation(seed: u64, count: usize, shorter: f64, most: (usize, usize)) -> Vec<Text> {
+    let of = |mu: f64, sigma, max| Distribution::LogNormal {
+        mu: mu - shorter.ln(),
+        sigma,
+        max,
+    };
+    let lengths = Lengths::Independent {
+        prompt: of(6.63, 0.985, most.0),
+        new: of(5.02, 0.86, most.1),
+    };
+    let texts = arrivals(seed, count, &lengths, &Pace::AtOnce);
+    let text = |arrival: &static_batching::workload::Arrival| Text {
+        prompt_tokens: arrival.prompt_tokens,
+        new_tokens: arrival.new_tokens,
+    };
+    texts.iter().map(text).collect()
 }
 
 /// A way to hold texts. One position for each token that is in memory.

@@ -1,35 +1,28 @@
 //! Several answers to one prompt: its blocks are held once, and the last one is copied for each further answer.
 
 use super::{BLOCK_SIZE, Scene};
-use continuous_batching::{Delivery, SeqId};
+use continuous_batching::{Delivery, Event, SeqId};
 use generation::generate::greedy;
 use lab::ledger;
 use lab::number;
 use lab::story::Story;
-use lab::table::Table;
 use paged_cache::{BlockManager, Sharing};
 
-/// Tokens of each answer.
+/// Number of tokens of each answer.
 const NEW_TOKENS: usize = 20;
-
-/// Whether the answers take over the first one's prompt.
-#[derive(Clone, Copy, PartialEq)]
-enum Prompt {
-    Own,
-    Shared,
-}
 
 /// What some answers cost.
 struct Cost {
     most_blocks: usize,
     copies: u64,
     rows: u64,
+    /// Number of answers that are different.
     different: usize,
 }
 
-/// Answers to one prompt: answer `i` begins with the token that is i-th best. Content is not shared, so that only the
-/// fork is counted.
-fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) -> anyhow::Result<Cost> {
+/// Answers to one prompt: answer `i` begins with the token that is i-th best. All but the first name the first as their
+/// `parent`, or none does. Content is not shared, so that only the fork is counted.
+fn answers(scene: &Scene, count: usize, prompt_tokens: usize, parent: Option<SeqId>) -> anyhow::Result<Cost> {
     let blocks_each = (prompt_tokens + NEW_TOKENS).div_ceil(BLOCK_SIZE);
     let blocks = BlockManager::new((count + 1) * blocks_each, BLOCK_SIZE, scene.context()).without_prefix_cache();
     let mut engine = scene.engine(blocks, count).with_choice(Box::new(|request, logits| {
@@ -42,8 +35,9 @@ fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) ->
     }));
     let tokens = scene.model.made_up_tokens(3, prompt_tokens);
     for index in 0..count {
+        let parent = parent.filter(|_| index > 0);
         let sharing = Sharing {
-            parent: (prompt == Prompt::Shared && index > 0).then_some(SeqId(0)),
+            parent,
             ..Sharing::default()
         };
         engine.submit_with(&tokens, NEW_TOKENS, sharing)?;
@@ -52,7 +46,7 @@ fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) ->
     let (done, counted) = ledger::measure(|| {
         while !engine.is_idle() {
             engine.step(&mut |event| {
-                if let continuous_batching::Event::Finished { output, .. } = event {
+                if let Event::Finished { output, .. } = event {
                     outputs.push(output.to_vec());
                 }
                 Delivery::Taken
@@ -74,12 +68,32 @@ fn answers(scene: &Scene, count: usize, prompt_tokens: usize, prompt: Prompt) ->
 
 /// Memory and rows of 1 to 8 answers.
 pub fn count(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
+    let prompt_tokens = (scene.context() / 4).min(100);
     story.step(
         "Several answers to one prompt",
-        "Each answer needs the keys of the same prompt. The answers share its full blocks; each gets a copy of the last block, into which it will write.",
+        &format!(
+            "A prompt of {prompt_tokens} tokens, {NEW_TOKENS} new ones each. The answers share the full blocks of the \
+             prompt. Each but the first gets a copy of the last block, into which it will write."
+        ),
     );
-    let prompt_tokens = (scene.context() / 4).min(100);
-    let mut table = Table::new(&[
+    let (mut rows, mut shares) = (Vec::new(), Vec::new());
+    for count in [1, 2, 4, 8] {
+        let own = answers(scene, count, prompt_tokens, None)?;
+        let shared = answers(scene, count, prompt_tokens, Some(SeqId(0)))?;
+        anyhow::ensure!(own.different == shared.different, "an answer differs");
+        let bytes = |positions: usize| number::bytes(scene.bytes(positions));
+        rows.push([
+            count.to_string(),
+            bytes(count * scene.context()),
+            bytes(own.most_blocks * BLOCK_SIZE),
+            bytes(shared.most_blocks * BLOCK_SIZE),
+            shared.copies.to_string(),
+            own.rows.to_string(),
+            shared.rows.to_string(),
+        ]);
+        shares.push((count, own.most_blocks, shared.most_blocks));
+    }
+    let head = [
         "answers",
         "slots (08)",
         "blocks, own",
@@ -87,28 +101,8 @@ pub fn count(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "copied",
         "rows: own",
         "shared",
-    ]);
-    let mut shares = Vec::new();
-    for count in [1, 2, 4, 8] {
-        let own = answers(scene, count, prompt_tokens, Prompt::Own)?;
-        let shared = answers(scene, count, prompt_tokens, Prompt::Shared)?;
-        anyhow::ensure!(own.different == shared.different, "an answer differs");
-        let bytes = |blocks: usize| number::bytes(scene.bytes(blocks * BLOCK_SIZE));
-        table.row([
-            count.to_string(),
-            number::bytes(scene.bytes(count * scene.context())),
-            bytes(own.most_blocks),
-            bytes(shared.most_blocks),
-            shared.copies.to_string(),
-            own.rows.to_string(),
-            shared.rows.to_string(),
-        ]);
-        shares.push((count, own.most_blocks, shared.most_blocks));
-    }
-    story.table(&table);
+    ];
+    story.rows(&head, rows);
     story.values("blocks", &shares);
-    story.say(format!(
-        "A prompt of {prompt_tokens} tokens, {NEW_TOKENS} new ones each. One block is copied for each answer but one: the last of the prompt, in which all go on.",
-    ));
     Ok(())
 }

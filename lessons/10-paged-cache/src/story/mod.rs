@@ -2,8 +2,6 @@
 
 mod allocation;
 mod answers;
-mod load;
-mod map;
 mod opening;
 mod prefixes;
 mod room;
@@ -24,7 +22,9 @@ const INFO: LessonInfo = LessonInfo {
     course: include_str!("../../course.toml"),
 };
 
-/// Positions of a block, where nothing else is said.
+/// Said where the rounds of a race spread as far as its entries differ.
+const BUSY: &str = "This machine is busy: the rounds spread too far. Run again for the times.";
+/// Number of positions in a block, where nothing else is said.
 const BLOCK_SIZE: usize = 16;
 
 /// What all steps share.
@@ -88,20 +88,23 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     scene.model.config.eos_token_ids.clear();
 
     opening::blocks(&mut story, &scene)?;
-    opening::recall(&mut story);
-    opening::places(&mut story, &scene)?;
+    story.recall(
+        "If you begin with this lesson, skip them with Enter; lesson 08's page has what you need.",
+        &["recall-slot", "recall-kept"],
+    );
     room::half_a_block(&mut story);
-    room::three_ways(&mut story, &scene)?;
+    room::ways(&mut story, &scene)?;
     allocation::race(&mut story)?;
-    load::sixteen_slots(&mut story, &scene)?;
+    room::sixteen_slots(&mut story, &scene)?;
     same_bytes::race(&mut story, &scene)?;
     sizes::race(&mut story, &scene)?;
     prefixes::questions(&mut story);
     prefixes::first_token(&mut story, &scene)?;
     answers::count(&mut story, &scene)?;
     story.say(
-        "Memory follows length now, and what was computed once is kept until its block is needed. But a request that joins still reserves all blocks that \
-         it may ever need, and a long prompt still holds up every stream. Which requests run, when, and for how long is lesson 11.",
+        "Memory follows length now, and what was computed once is kept until its block is needed. But a request that \
+         joins still reserves all blocks that it may ever need, and a long prompt still holds up every stream. Lesson 11 \
+         decides which requests run, when, and for how long.",
     );
     story.finish()
 }

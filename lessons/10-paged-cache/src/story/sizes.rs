@@ -1,22 +1,22 @@
 //! Block size against waste and speed.
 
-use super::Scene;
+use super::{BUSY, Scene};
 use continuous_batching::batch::{Batch, BatchSequence};
 use continuous_batching::{Admission, KvCache, Memory, Request, SeqId, SlotCache, Slots};
 use lab::chart::Chart;
 use lab::race::Race;
 use lab::story::Story;
-use lab::table::Table;
 use paged_cache::{BlockManager, PagedCache};
 use std::time::Duration;
 use training::TokenId;
 
+/// Names in the race and on the chart.
+const SLOTS: &str = "slots (08)";
+const BLOCKS: &str = "blocks";
 /// Block sizes that are tried.
 const SIZES: [usize; 5] = [1, 4, 16, 64, 256];
 /// Texts that decode together.
 const TEXTS: usize = 8;
-/// Blocks count as equally fast up to this multiple of the time of slots.
-const WITHIN: f64 = 1.05;
 
 /// A batch of one part of each text: `rows` rows from position `first` on. Memory for them is taken.
 fn batch(memory: &mut impl Memory, texts: std::ops::Range<u64>, first: usize, rows: usize) -> Batch {
@@ -115,7 +115,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     .unit("µs")
     .rounds(if scene.model.is_large() { 5 } else { 15 })
     .at_least(Duration::from_millis(if scene.model.is_large() { 1 } else { 6 }))
-    .baseline("slots (08)")
+    .baseline(SLOTS)
     .check(|a: &Vec<f32>, b| match a == b {
         true => Ok(()),
         false => Err("a bit differs".into()),
@@ -125,38 +125,30 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         let (last, qkv) = (&slot_batch, &qkv);
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         race = race
-            .entry("slots (08)", x, move || attend(slots, scene, last, qkv, &mut theirs))
-            .entry("blocks", x, move || attend(cache, scene, batch, qkv, &mut ours));
+            .entry(SLOTS, x, move || attend(slots, scene, last, qkv, &mut theirs))
+            .entry(BLOCKS, x, move || attend(cache, scene, batch, qkv, &mut ours));
     }
     let race = story.race(race)?;
-    let time = |size: usize| {
-        let median = |name: &str| race.entry_at(name, size as f64).map_or(f64::NAN, |entry| entry.median);
-        median("blocks") / median("slots (08)")
-    };
-    let mut table = Table::new(&[
-        "block size",
-        "memory, times the tokens",
-        "time, times that of slots",
-        "within 5 %",
-    ]);
-    for size in SIZES {
-        let within = if time(size) <= WITHIN { "yes" } else { "no" };
-        table.row([
+    let time = |size: usize| race.median_at(BLOCKS, size as f64) / race.median_at(SLOTS, size as f64);
+    let row = |size: usize| {
+        [
             size.to_string(),
             format!("{:.2}", room(size)),
             format!("{:.2}", time(size)),
-            within.to_owned(),
-        ]);
+        ]
+    };
+    let head = ["block size", "memory, times the tokens", "time, times that of slots"];
+    story.rows(&head, SIZES.map(row));
+    story.values("times", SIZES.map(|size| (size, time(size))));
+    if race.disturbance(BLOCKS, SLOTS).is_some() {
+        story.say(BUSY);
     }
-    story.table(&table);
-    let times: Vec<(usize, f64)> = SIZES.iter().map(|size| (*size, time(*size))).collect();
-    story.values("times", &times);
     story.say(
-        "Where blocks are ahead it is not because they are blocks: their table says what is read next, so it can be asked for before it is needed. One \
-         piece could be asked for too.",
+        "Where blocks are ahead, the reason is not that they are blocks: their table says what is read next, so it can \
+         be asked for before it is needed. One piece could be asked for too.",
     );
     let points = |of: &dyn Fn(usize) -> f64| SIZES.iter().map(|size| (*size as f64, of(*size))).collect();
-    let chart = Chart::lines("blocks", "How large is a block?")
+    let chart = Chart::lines("blocks", "Small blocks cost time, large ones memory")
         .x_label("positions of a block")
         .y_label("times")
         .log_x()
@@ -167,7 +159,7 @@ pub fn race(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         ))
         .series("attention, against slots (08)", points(&time))
         .dashed("memory, against the tokens", points(&room))
-        .rule("slots (08)", 1.0);
+        .rule(SLOTS, 1.0);
     story.chart(&chart)?;
     Ok(())
 }

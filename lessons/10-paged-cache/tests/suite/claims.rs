@@ -4,6 +4,7 @@ use crate::common::{random, text};
 use continuous_batching::slots::Slots;
 use continuous_batching::{Delivery, Engine, EngineLimits, FirstCome, ModelRunner, SeqId};
 use generation::Model;
+use lab::alloc::with_budget;
 use lab::ledger;
 use layout::pool::Pool;
 use paged_cache::ahead::attend_ahead;
@@ -11,6 +12,7 @@ use paged_cache::allocator::BlockAllocator;
 use paged_cache::exercises::attend::attend_blocks;
 use paged_cache::pieces::pieces;
 use paged_cache::regions::Regions;
+use paged_cache::reserve::reserve;
 use paged_cache::scan::ScanningAllocator;
 use paged_cache::ways::{Text, serve};
 use paged_cache::{BlockId, BlockManager, PagedCache, Sharing};
@@ -22,6 +24,29 @@ fn texts() -> Vec<Text> {
         new_tokens: 1 + i * 53 % 90,
     };
     (0..120).map(text).collect()
+}
+
+/// P1: the use of blocks depends on the length of a text over that of a block: pages of 256 are 31 % full at about 80
+/// tokens (each text lies in one page), and over 90 % full at 5120.
+#[test]
+fn use_depends_on_length_over_block() {
+    let used = |new_tokens: usize, size: usize| {
+        let text = |i: usize| Text {
+            prompt_tokens: new_tokens - 31 + i,
+            new_tokens: 1,
+        };
+        let texts: Vec<Text> = (0..64).map(text).collect();
+        let mut blocks = BlockManager::new(64 * 8192 / size, size, 8192).without_prefix_cache();
+        let (run, _) = serve(&mut blocks, &texts, 64);
+        run.mean_usage(1)
+    };
+    for (tokens, size, expected) in [(80, 16, 0.91), (80, 256, 0.32), (5120, 256, 0.975), (40, 16, 0.84)] {
+        let found = used(tokens, size);
+        assert!(
+            (found - expected).abs() < 0.02,
+            "{tokens} tokens, blocks of {size}: {found}"
+        );
+    }
 }
 
 /// P1: what is held and used, in slots, in pieces that grow, in blocks.
@@ -117,6 +142,19 @@ fn what_slots_can_not_hold_is_served_in_blocks() {
         many.most_running()
     );
     assert!(many.samples.len() * 2 < few.samples.len());
+}
+
+/// P4: the memory of sixteen slots does not fit the budget, and the allocator refuses it; that of the blocks fits.
+#[test]
+fn an_allocation_beyond_the_budget_is_refused() {
+    const EACH: u64 = 1024;
+    let error = with_budget(256 << 20, || reserve(16 * 4096 * 8, EACH)).unwrap_err();
+    assert_eq!((error.positions, error.bytes), (524_288, 512 << 20));
+    insta::assert_snapshot!(error.to_string(), @"keys and values of 524288 positions: expected room for 512 MiB, and the allocation was refused; take fewer or shorter slots, or blocks");
+    let memory = with_budget(256 << 20, || reserve(4 * 4096, EACH)).unwrap();
+    assert!(memory.capacity() >= 16 << 20);
+    // Without a budget the same memory is given.
+    assert!(reserve(16 * 4096 * 8, EACH).is_ok());
 }
 
 /// Several answers hold the prompt once, and copy one block for each but the first.

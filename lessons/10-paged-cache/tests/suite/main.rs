@@ -8,3 +8,7 @@ mod invariants;
 mod oracle;
 mod parity;
 mod story;
+
+/// Refuses what goes beyond a budget.
+#[global_allocator]
+static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();

@@ -15,6 +15,9 @@ fn redacted(story: &str) -> String {
     let mut in_foreign = false;
     for line in story.lines() {
         let text = line.trim();
+        if text.starts_with("This machine is busy") {
+            continue;
+        }
         let column = line.len() - line.trim_start().len();
         let foreign = NOT_OURS.iter().find(|beginning| text.starts_with(**beginning));
         if let Some(beginning) = foreign {
@@ -24,9 +27,7 @@ fn redacted(story: &str) -> String {
             let name = text.split("  ").next();
             lines.push(format!("{} …", name.unwrap_or_default().trim()));
         } else if !(in_foreign && column > 4) {
-            // Whether a block size is as fast as slots is for the machine to say.
-            let text = text.strip_suffix(" yes").or(text.strip_suffix(" no"));
-            lines.push(without_figures(text.unwrap_or(line).trim()));
+            lines.push(without_figures(text));
         }
         in_foreign = foreign.is_some() || (in_foreign && column > 4);
     }
