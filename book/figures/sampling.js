@@ -100,7 +100,6 @@ window.figures.register("sampling", (root, trace, ui) => {
     }
     /** Whether rounding decides: a border or the draw lies at the edge of a token. */
     const isNear = (kept, point, hit) => kept.near || Math.min(Math.abs(point - hit.from), Math.abs(point - hit.to)) < NEAR;
-    let compared = 0;
     for (const recorded of [...trace.steps, ...trace.cases]) {
         const context = contexts[recorded.context];
         const setting = settingOf(recorded.setting);
@@ -108,7 +107,6 @@ window.figures.register("sampling", (root, trace, ui) => {
         const point = uniform(setting.seed, setting.answer, context.position);
         const hit = draw(kept, point);
         if (isNear(kept, point, hit)) continue;
-        compared += 1;
         const token = kept.ids[hit.place];
         const isSame = kept.ids.length === recorded.kept && sum(kept.ids) === recorded.ids && token === recorded.token
             && Math.abs(entropy(kept.shares) - recorded.nats) < 2e-4;
@@ -165,13 +163,18 @@ window.figures.register("sampling", (root, trace, ui) => {
 
     // --- what is shown
 
-    const ROWS = 14;
+    const ROWS = 7;
     const soft = (...children) => ui.el("span", { style: { color: "var(--d-soft)" } }, ...children);
-    const text = ui.el("p", { style: { margin: "0 0 10px", minHeight: "1.6em" } });
-    const legend = ui.el("p", { style: { margin: "0 0 6px", color: "var(--d-soft)", fontSize: "0.9em" } });
-    const bars = ui.el("div", { role: "list", style: { margin: "0 0 12px" } });
-    const line = ui.el("div", { style: { margin: "0 0 12px" } });
-    const counts = ui.el("p", { style: { margin: "0" } });
+    const text = ui.el("p", { style: { margin: "0 0 4px", minHeight: "1.6em" } });
+    const bars = ui.el("div", { role: "list", style: { margin: "0 0 6px" } });
+    const line = ui.el("div", {});
+    const counts = ui.el("p", { style: { margin: "2px 0 0", fontSize: "0.9em" } });
+    /** The key of the colours: a swatch as the bars have it, and its meaning. */
+    const keyed = (look, words) => ui.el("span", { style: { whiteSpace: "nowrap", marginRight: "1.1em" } },
+        ui.el("span", { "aria-hidden": "true", style: { display: "inline-block", height: "11px", width: "20px", boxSizing: "border-box", marginRight: "5px", verticalAlign: "-1px", borderRadius: "2px", ...look } }), words);
+    const legend = ui.el("p", { style: { margin: "0 0 4px", fontSize: "0.9em", lineHeight: "1.6" } },
+        keyed({ background: "var(--d-a)" }, "can be drawn"), keyed({ border: "1.5px dashed var(--d-soft)" }, "cut off"), keyed({ background: "var(--d-b)" }, "drawn"),
+        keyed({ background: "var(--d-ink)", width: "3px", height: "14px" }, "the model's own share"), soft("Bars: 0 to 100 %"));
     root.append(text, legend, bars, line, counts);
 
     const CUTS = [null, null, "top-k", "top-p", "min-p"];
@@ -181,24 +184,24 @@ window.figures.register("sampling", (root, trace, ui) => {
         return null;
     }
 
-    function bar(label, share, own, scale, cut, note, isDrawn) {
-        const width = (part) => `${Math.min(100, (100 * part) / scale).toFixed(2)}%`;
+    function bar(label, share, own, cut, note, isDrawn) {
+        const width = (part) => `${(100 * part).toFixed(2)}%`;
         return ui.el("div", {
             role: "listitem",
             style: {
-                display: "grid", gridTemplateColumns: `clamp(5.2em, 18%, 6.5em) 1fr ${hasTally ? "7.4em" : "4.9em"}`, gap: "8px", alignItems: "center", padding: "1px 6px",
+                display: "grid", gridTemplateColumns: `clamp(5.2em, 18%, 6.5em) 1fr ${hasTally ? "7.4em" : "4.9em"}`, gap: "8px", alignItems: "center", padding: "0 6px",
                 border: `1.5px solid ${isDrawn ? "var(--d-b)" : "transparent"}`, borderRadius: "4px", lineHeight: "1.45",
             },
         },
         ui.el("span", { style: { overflowWrap: "anywhere", color: cut ? "var(--d-soft)" : "var(--d-ink)", textDecoration: cut ? "line-through" : "none", fontWeight: isDrawn ? "bold" : "normal" } }, label),
-        ui.el("span", { "aria-hidden": "true", style: { position: "relative", height: "13px", background: "var(--d-fill)", borderRadius: "3px" } },
+        ui.el("span", { "aria-hidden": "true", style: { position: "relative", height: "13px", background: "var(--d-fill)", boxShadow: "inset 0 0 0 1px var(--d-line)", borderRadius: "3px" } },
             ui.el("span", {
                 style: {
                     position: "absolute", left: "0", top: "0", bottom: "0", width: width(share), minWidth: share > 0 ? "2px" : "0", borderRadius: "3px", boxSizing: "border-box",
-                    background: cut ? "transparent" : isDrawn ? "var(--d-b)" : "var(--d-a)", border: cut ? "1px dashed var(--d-soft)" : "none",
+                    background: cut ? "transparent" : isDrawn ? "var(--d-b)" : "var(--d-a)", border: cut ? "1.5px dashed var(--d-soft)" : "none",
                 },
             }),
-            ui.el("span", { style: { position: "absolute", left: width(own), top: "-2px", bottom: "-2px", width: "2px", background: "var(--d-ink)", opacity: own > 0.0005 ? "0.75" : "0" } })),
+            ui.el("span", { style: { position: "absolute", left: width(own), top: "-2px", bottom: "-2px", width: "2px", background: "var(--d-ink)", opacity: own > 0.0005 ? "0.85" : "0" } })),
         ui.el("span", { style: { textAlign: "right", whiteSpace: "nowrap", color: cut ? "var(--d-soft)" : "var(--d-ink)" } }, note));
     }
 
@@ -209,19 +212,20 @@ window.figures.register("sampling", (root, trace, ui) => {
         if (drawn !== null && !shown.includes(drawn)) shown.push(drawn);
         // A cut token keeps the outline of the share that it had before the cuts.
         const now = (id) => (cutBy(id, shares, stage) ? shares[1](id) : shares[at](id));
-        const scale = Math.max(...shown.map((id) => Math.max(now(id), shares[0](id))));
         const rows = shown.map((id) => {
             const cut = cutBy(id, shares, stage);
             const share = shares[at](id);
             const isGone = !cut && share === 0;
             const note = cut ? `cut: ${cut}` : isGone ? "0" : share < 0.0005 ? "< 0.1 %" : percent(share);
-            return bar(pieces[id], now(id), shares[0](id), scale, cut, tally && !cut && !isGone ? `${note} · ${tally.get(id) || 0}×` : note, id === drawn);
+            return bar(pieces[id], now(id), shares[0](id), cut, tally && !cut && !isGone ? `${note} · ${tally.get(id) || 0}×` : note, id === drawn);
         });
         const rest = context.order.slice(ROWS).filter((id) => id !== drawn);
         const left = rest.filter((id) => shares[at](id) > 0);
         const share = sum(left.map(shares[at]));
         const others = tally ? sum(rest.map((id) => tally.get(id) || 0)) : 0;
-        rows.push(bar(`${rest.length} more`, 0, 0, scale, null, left.length === 0 ? "none kept" : tally ? `${percent(share)} · ${others}×` : percent(share), false));
+        const isCut = left.length === 0;
+        const whole = sum(rest.map(shares[isCut ? 1 : at]));
+        rows.push(bar(`${rest.length} more`, whole, sum(rest.map(shares[0])), isCut, isCut ? "none kept" : tally ? `${percent(share)} · ${others}×` : percent(share), false));
         ui.fill(bars, rows);
     }
 
@@ -247,9 +251,9 @@ window.figures.register("sampling", (root, trace, ui) => {
         if (run > 0) parts.push(part(run, null, false));
         const from = hit === null ? null : point;
         ui.fill(line,
-            ui.el("div", { "aria-hidden": "true", style: { position: "relative", padding: "18px 0 20px" } },
+            ui.el("div", { "aria-hidden": "true", style: { position: "relative", padding: "16px 0 18px" } },
                 ui.el("div", { style: { display: "flex", border: "1px solid var(--d-a)", borderRadius: "3px", overflow: "hidden", height: "26px" } }, parts),
-                from === null ? null : ui.el("span", { style: { position: "absolute", left: `${100 * from}%`, top: "12px", height: "36px", width: "3px", marginLeft: "-1.5px", background: "var(--d-b)" } }),
+                from === null ? null : ui.el("span", { style: { position: "absolute", left: `${100 * from}%`, top: "10px", height: "36px", width: "3px", marginLeft: "-1.5px", background: "var(--d-b)" } }),
                 from === null ? null : ui.el("span", {
                     style: { position: "absolute", left: `clamp(0%, ${100 * from}%, calc(100% - 3.5em))`, top: "-6px", fontSize: "0.85em", fontWeight: "bold", color: "var(--d-b)", transform: `translateX(${from > 0.12 ? "-50%" : "0"})` },
                 }, point.toFixed(4)),
@@ -273,35 +277,48 @@ window.figures.register("sampling", (root, trace, ui) => {
         const drawn = hit === null ? null : last.ids[hit.place];
         ui.fill(text, soft(context.prompt), drawn === null ? " …" : [pieces[drawn].startsWith("·") ? " " : null,
             ui.el("mark", { style: { background: "var(--d-b)", color: "var(--d-bg)", padding: "0 3px", margin: "0", borderRadius: "3px" } }, pieces[drawn].replace(/^·/, ""))]);
-        ui.fill(legend, "Bars: shares at this step. Upright strokes: the model's own shares. ", hasTally && stage === 5 ? `n×: how often in ${stops.seeds} seeds.` : null);
         drawBars(stage, kept, drawn, hasTally && stage === 5 ? tallied(last) : null);
         drawLine(stage, kept, point, setting.temperature === 0 ? null : hit);
         const now = kept[Math.min(stage, 4)];
         const nats = entropy(now.shares);
         const isAtBorder = hit === null ? now.near : isNear(now, point, hit);
-        ui.fill(counts, `${now.ids.length} of ${vocabulary} tokens can be drawn`, `, entropy ${nats.toFixed(2)} nats: as open as ${Math.exp(nats).toFixed(1)} equal tokens. `,
-            isAtBorder ? "A border lies within rounding here. " : null,
-            soft(`Computed by this page, which chose the sampler's token in all ${compared} recorded cases.`));
+        ui.fill(counts, `${now.ids.length} of ${vocabulary} tokens can be drawn, entropy ${nats.toFixed(2)} nats: as open as ${Math.exp(nats).toFixed(1)} equal tokens. `,
+            isAtBorder ? "A border lies within rounding here. " : null, hasTally && stage === 5 ? `n×: how often in ${stops.seeds} seeds.` : null);
         return told(stage, kept);
     }
 
-    const stepper = ui.stepper({ steps: 6, start: 5, label: "Step", render: show });
+    // The figure opens on the text after which the model is least sure, with top-p alone, in front of the cut.
+    const SURPRISE = contexts.length - 1;
+    context = contexts[SURPRISE];
+    Object.assign(setting, { temperature: 1, topK: 0, topP: 0.9, minP: 0 });
+    const stepper = ui.stepper({ steps: 6, start: 0, label: "Step", render: show });
     const refresh = () => stepper.refresh();
+    const numKept = stages()[3].ids.length;
+    ui.guess({
+        question: `How many of ${vocabulary} tokens does top-p 0.9 keep here?`,
+        options: ["9", String(numKept), String(Math.round(0.9 * vocabulary))],
+        answer: 1,
+        because: "They have 90 % of the share. Now choose the text about the fox and read the number.",
+        done() { stepper.go(3); },
+    });
+    ui.toggle({ label: `${stops.seeds} seeds`, change(on) { hasTally = on; refresh(); } });
     ui.select({
         label: "text",
         options: contexts.map((each, i) => [String(i), `${each.prompt} …`]),
+        value: String(SURPRISE),
         change(i) { context = contexts[Number(i)]; refresh(); },
-    });
-    const slider = (label, key, values, shown) => ui.range({
+    }).element.style.maxWidth = "21em";
+    /** Short, so that three stand in a line. */
+    const range = (options) => Object.assign(ui.range(options).element.style, { width: "5.2em" });
+    const slider = (label, key, values, shown) => range({
         label, min: 0, max: values.length - 1, value: values.indexOf(setting[key]), show: (at) => shown(values[at]),
         change(at) { setting[key] = values[at]; refresh(); },
     });
     const or = (off, word) => (value) => (value === off ? word : String(value));
-    slider("temperature", "temperature", stops.temperature, or(0, "0, greedy"));
+    slider("temperature", "temperature", stops.temperature, or(0, "0"));
     slider("top-k", "topK", stops.top_k, or(0, "off"));
     slider("top-p", "topP", stops.top_p, or(1, "off"));
     slider("min-p", "minP", stops.min_p, or(0, "off"));
-    ui.range({ label: "seed", min: 0, max: stops.seeds - 1, value: setting.seed, change(seed) { setting.seed = seed; refresh(); } });
-    ui.range({ label: "answer", min: 0, max: stops.answers - 1, value: setting.answer, change(answer) { setting.answer = answer; refresh(); } });
-    ui.toggle({ label: `count ${stops.seeds} seeds`, change(on) { hasTally = on; refresh(); } });
+    range({ label: "seed", min: 0, max: stops.seeds - 1, value: setting.seed, change(seed) { setting.seed = seed; refresh(); } });
+    range({ label: "answer", min: 0, max: stops.answers - 1, value: setting.answer, change(answer) { setting.answer = answer; refresh(); } });
 });

@@ -47,7 +47,11 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         }
     })?;
     columns.finish(story);
-    story.values("answers", &answers);
+    let texts: Vec<String> = answers
+        .iter()
+        .map(|answer| scene.text(answer).replace('\n', " ").trim().to_owned())
+        .collect();
+    story.values("texts", &texts);
     story.say_as(
         Tone::Dim,
         "The same weights, the same prompt, the same pass through the model. Only the last step differs: the choice \

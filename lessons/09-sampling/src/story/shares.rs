@@ -17,7 +17,8 @@ fn percent(share: f32) -> String {
     format!("{:.2} %", 100.0 * share)
 }
 
-fn shares_at(logits: &[f32], temperature: f32) -> Vec<f32> {
+/// The shares of a row at a temperature.
+pub fn shares_at(logits: &[f32], temperature: f32) -> Vec<f32> {
     let mut shares = vec![0.0; logits.len()];
     softmax(logits, temperature, &mut shares);
     shares

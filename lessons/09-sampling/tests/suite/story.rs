@@ -26,6 +26,9 @@ fn redacted(story: &str) -> String {
     let (mut in_texts, mut in_foreign) = (false, false);
     for line in story.lines() {
         let text = line.trim();
+        if text.starts_with("This machine is busy") {
+            continue;
+        }
         let is_continued = line.len() - line.trim_start().len() > 4;
         let head = without_figures(text);
         let begins = head.starts_with("the likeliest ")
