@@ -1,6 +1,7 @@
 //! The tensors of a folder's safetensors files as one set.
 
 use crate::bytes::{Access, FileBytes};
+use crate::config::ModelConfig;
 use crate::dtype::{Dtype, TensorInfo, first_not_finite, first_not_finite_bf16, widen};
 use crate::error::{LoadError, Result};
 use crate::exercises::{safe_header, stored_name};
@@ -11,7 +12,6 @@ use crate::source::{WeightSource, read_rounded};
 use half::bf16;
 use std::collections::BTreeMap;
 use std::path::Path;
-use training::config::LlamaConfig;
 
 pub use crate::shards::SINGLE_FILE;
 
@@ -123,7 +123,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// The first tensor that is missing, has another shape, or has no place in the model.
-    pub fn check(&mut self, config: &LlamaConfig) -> Result<()> {
+    pub fn check(&mut self, config: &ModelConfig) -> Result<()> {
         let shapes = self
             .stored()
             .map(|entry| (entry.name.as_str(), entry.shape.as_slice()))

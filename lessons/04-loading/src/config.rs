@@ -1,8 +1,10 @@
 //! `config.json` and `generation_config.json`: the sizes, the rotary scaling and the ids that end a text.
 //!
-//! A setting that changes the numbers and is not supported is an error: another architecture, biases, another
-//! activation, another rotary scaling. Unknown keys that change nothing are ignored.
+//! A setting that changes the numbers and is not supported is an error: an architecture that is not in the table
+//! ([`crate::architecture`]), other biases, another activation, another rotary scaling, a window. Unknown keys that
+//! change nothing are ignored.
 
+use crate::architecture::{Architecture, LLAMA, MODEL_TYPES, Window};
 use crate::dtype::Dtype;
 use crate::error::{LoadError, Result};
 use crate::json::{Json, describe};
@@ -40,6 +42,8 @@ pub enum RopeScaling {
 pub struct ModelConfig {
     /// The sizes. In an open folder `tie_word_embeddings` means that the files have no head, whatever config.json says.
     pub llama: LlamaConfig,
+    /// What the model adds to Llama.
+    pub architecture: &'static Architecture,
     /// How rotary angles are scaled.
     pub rope_scaling: RopeScaling,
     /// The id that begins a text; `None` if the model has none.
@@ -48,8 +52,8 @@ pub struct ModelConfig {
     pub eos_token_ids: Vec<TokenId>,
     /// Type in which most weights are stored, from config.json; F32 if it names none.
     pub dtype: Dtype,
-    /// Whether the embedding may have more rows than the tokenizer has pieces (the workbook's own key,
-    /// `padded_vocabulary`).
+    /// Whether the embedding may have more rows than the tokenizer has pieces: if the architecture's models are of that
+    /// kind, or config.json says so (the workbook's own key, `padded_vocabulary`).
     pub padded_vocabulary: bool,
 }
 
@@ -65,27 +69,50 @@ pub const GENERATION_FILE: &str = "generation_config.json";
 /// workbook would compute wrongly.
 pub fn parse(config_json: &str, generation_json: Option<&str>) -> Result<ModelConfig> {
     let json = Json::parse(CONFIG_FILE, config_json)?;
-    refuse_other_models(&json)?;
+    let architecture = architecture(&json)?;
+    refuse_unsupported(&json)?;
     let llama = sizes(&json)?;
     llama.validate()?;
+    refuse_windows(&json, architecture.window, &llama)?;
     let rope_scaling = rope_scaling(&json)?;
-    let mut eos_token_ids = json.ids("eos_token_id")?;
-    let mut bos_token_id = json.ids("bos_token_id")?.first().copied();
+    let mut eos_token_ids = json.ids("eos_token_id", llama.vocab_size)?;
+    let mut bos_token_id = json.ids("bos_token_id", llama.vocab_size)?.first().copied();
     if let Some(text) = generation_json {
         let generation = Json::parse(GENERATION_FILE, text)?;
-        eos_token_ids.extend(generation.ids("eos_token_id")?);
-        bos_token_id = bos_token_id.or(generation.ids("bos_token_id")?.first().copied());
+        eos_token_ids.extend(generation.ids("eos_token_id", llama.vocab_size)?);
+        let bos = generation.ids("bos_token_id", llama.vocab_size)?;
+        bos_token_id = bos_token_id.or(bos.first().copied());
     }
     eos_token_ids.sort();
     eos_token_ids.dedup();
     Ok(ModelConfig {
         llama,
+        architecture,
         rope_scaling,
         bos_token_id,
         eos_token_ids,
         dtype: dtype(&json)?,
-        padded_vocabulary: json.flag("padded_vocabulary")?.unwrap_or(false),
+        padded_vocabulary: json
+            .flag("padded_vocabulary")?
+            .unwrap_or(architecture.padded_vocabulary),
     })
+}
+
+const ADVICE: &str = "the workbook does not compute this; choose another model";
+
+/// The architecture by `model_type`, or by the first of `architectures` where an old file has no type. A file with
+/// neither is a Llama.
+fn architecture(json: &Json) -> Result<&'static Architecture> {
+    let classes = json.texts("architectures")?;
+    match json.get("model_type") {
+        Some(found) => (found.as_str().and_then(Architecture::of_type))
+            .ok_or_else(|| json.error("model_type", MODEL_TYPES, describe(Some(found)), ADVICE)),
+        None => match classes.first() {
+            Some(class) => Architecture::of_class(class)
+                .ok_or_else(|| json.error("architectures", MODEL_TYPES, format!("`{class}`"), ADVICE)),
+            None => Ok(&LLAMA),
+        },
+    }
 }
 
 /// The sizes, with the defaults of transformers' `LlamaConfig` for missing keys.
@@ -100,10 +127,12 @@ fn sizes(json: &Json) -> Result<LlamaConfig> {
             return Err(json.bad("head_dim", expected, "nothing"));
         }
     };
-    let nested_theta = match json.rope_parameters() {
-        Some(parameters) => parameters.number("rope_theta")?,
-        None => None,
-    };
+    let mut rope_theta = json.number("rope_theta")?;
+    for key in ["rope_scaling", "rope_parameters"] {
+        if let Some(parameters) = json.object(key)? {
+            rope_theta = rope_theta.or(parameters.number("rope_theta")?);
+        }
+    }
     Ok(LlamaConfig {
         vocab_size: json.needed("vocab_size")?,
         hidden_size,
@@ -112,7 +141,7 @@ fn sizes(json: &Json) -> Result<LlamaConfig> {
         num_heads,
         num_kv_heads: json.count("num_key_value_heads")?.unwrap_or(num_heads),
         head_dim,
-        rope_theta: json.number("rope_theta")?.or(nested_theta).unwrap_or(10_000.0),
+        rope_theta: rope_theta.unwrap_or(10_000.0),
         rms_norm_eps: json.number("rms_norm_eps")?.unwrap_or(1e-6),
         max_seq_len: json.count("max_position_embeddings")?.unwrap_or(2048),
         tie_word_embeddings: json.flag("tie_word_embeddings")?.unwrap_or(false),
@@ -120,18 +149,31 @@ fn sizes(json: &Json) -> Result<LlamaConfig> {
 }
 
 /// Reads `rope_scaling`, or `rope_parameters` as newer writers call it. Its kind stands under `rope_type` or, in older
-/// files, `type`.
+/// files, `type`. `rope_parameters` without a kind, with the base alone, mean no scaling.
 fn rope_scaling(json: &Json) -> Result<RopeScaling> {
-    let Some(scaling) = json.rope_parameters() else {
+    let key = match json.get("rope_scaling") {
+        Some(_) => "rope_scaling",
+        None => "rope_parameters",
+    };
+    let Some(scaling) = json.object(key)? else {
         return Ok(RopeScaling::None);
     };
+    if let Some(share) = scaling.number("partial_rotary_factor")?.filter(|share| *share != 1.0) {
+        return Err(scaling.error("partial_rotary_factor", "1", share.to_string(), ADVICE));
+    }
+    let is_plain = |key: &str| ["rope_theta", "partial_rotary_factor"].contains(&key);
     let kind = match scaling.get("rope_type").or(scaling.get("type")) {
         Some(Value::String(kind)) => kind.as_str(),
-        found => return Err(json.bad("rope_scaling", "its kind under `rope_type` or `type`", describe(found))),
+        None if key == "rope_parameters" && scaling.keys().all(is_plain) => "default",
+        found => return Err(json.bad(key, "its kind under `rope_type` or `type`", describe(found))),
     };
-    let positive = |key: &'static str| match scaling.number(key)? {
+    let positive = |name: &str| match scaling.number(name)? {
         Some(number) if number.is_finite() && number > 0.0 => Ok(number),
-        _ => Err(json.bad(key, "a positive number in rope_scaling", describe(scaling.get(key)))),
+        _ => Err(json.bad(
+            name,
+            &format!("a positive number in {key}"),
+            describe(scaling.get(name)),
+        )),
     };
     match kind {
         "default" => Ok(RopeScaling::None),
@@ -141,8 +183,8 @@ fn rope_scaling(json: &Json) -> Result<RopeScaling> {
         "llama3" => {
             let (low, high) = (positive("low_freq_factor")?, positive("high_freq_factor")?);
             if low >= high {
-                let expected = "a number above low_freq_factor in rope_scaling";
-                return Err(json.bad("high_freq_factor", expected, high.to_string()));
+                let expected = format!("a number above low_freq_factor in {key}");
+                return Err(json.bad("high_freq_factor", &expected, high.to_string()));
             }
             Ok(RopeScaling::Llama3 {
                 factor: positive("factor")?,
@@ -158,26 +200,50 @@ fn rope_scaling(json: &Json) -> Result<RopeScaling> {
     }
 }
 
-/// Refuses models that would load and then compute nonsense.
-fn refuse_other_models(json: &Json) -> Result<()> {
-    const ADVICE: &str = "the workbook runs the plain Llama architecture; choose another model";
-    for (key, right, expected) in [("model_type", "llama", "`llama`"), ("hidden_act", "silu", "`silu`")] {
-        if let Some(Value::String(text)) = json.get(key)
-            && text != right
-        {
-            return Err(json.error(key, expected, format!("`{text}`"), ADVICE));
-        }
+/// Refuses settings under which a model would load and then compute nonsense.
+fn refuse_unsupported(json: &Json) -> Result<()> {
+    if let Some(found) = json.get("hidden_act").filter(|found| **found != "silu") {
+        return Err(json.error("hidden_act", "`silu`", describe(Some(found)), ADVICE));
     }
-    for key in ["attention_bias", "mlp_bias"] {
+    // Biases of other products than those of Qwen2; heads that pair neighbours; positions of images.
+    for key in ["attention_bias", "mlp_bias", "rope_interleaved", "use_mrope"] {
         if json.flag(key)? == Some(true) {
             return Err(json.error(key, "false", "true", ADVICE));
         }
+    }
+    if let Some(share) = json.number("partial_rotary_factor")?.filter(|share| *share != 1.0) {
+        return Err(json.error("partial_rotary_factor", "1", share.to_string(), ADVICE));
     }
     if json.get("quantization_config").is_some() {
         let advice = "fetch the model in f32, f16 or bf16";
         return Err(json.error("quantization_config", "nothing", "quantized weights", advice));
     }
     Ok(())
+}
+
+/// Refuses a window that is shorter than the context: rows of a long text would see less than the workbook shows them,
+/// and a short text would not tell the difference.
+fn refuse_windows(json: &Json, window: Window, llama: &LlamaConfig) -> Result<()> {
+    let layers = json.texts("layer_types")?;
+    if let Some(kind) = layers.iter().find(|kind| *kind != "full_attention") {
+        return Err(json.error("layer_types", "`full_attention` only", format!("`{kind}`"), ADVICE));
+    }
+    let set = json.count("sliding_window")?;
+    let set = match window {
+        Window::Never => None,
+        Window::IfSet { absent } => set.or((!json.has("sliding_window")).then_some(absent)),
+        Window::IfFlagged if json.flag("use_sliding_window")? == Some(true) => set,
+        Window::IfFlagged => None,
+    };
+    match set.filter(|window| *window < llama.max_seq_len) {
+        None => Ok(()),
+        Some(window) => {
+            let context = llama.max_seq_len;
+            let expected = format!("null, or at least max_position_embeddings {context}");
+            let advice = "the workbook's rows see all positions before them; choose a model without a window";
+            Err(json.error("sliding_window", &expected, window.to_string(), advice))
+        }
+    }
 }
 
 fn dtype(json: &Json) -> Result<Dtype> {

@@ -8,6 +8,10 @@
 //! Q8_0          f16 scale + 32 x i8     34 bytes   32     GGUF blocks: x = scale * q
 //! Q4_0          f16 scale + 32 x 4 bit  18 bytes   32     x = scale * (q - 8)
 //! Q4_1      f16 scale, min + 32 x 4 bit 20 bytes   32     x = scale * q + min
+//! Q5_0, Q5_1    as these, with a fifth bit in 4 bytes more
+//! Q4_K      256 x 4 bit with two scales  144 bytes  256     see `gguf::k_blocks`
+//! Q5_K      256 x 5 bit                  176 bytes  256
+//! Q6_K      256 x 6 bit                  210 bytes  256
 //! ```
 
 use half::slice::HalfFloatSliceExt;
@@ -32,26 +36,49 @@ pub enum Dtype {
     /// GGUF: blocks of 32 with an `f16` scale, an `f16` minimum and 4-bit integers.
     #[serde(rename = "Q4_1")]
     Q4_1,
+    /// GGUF: as Q4_0, with 5-bit integers around 16.
+    #[serde(rename = "Q5_0")]
+    Q5_0,
+    /// GGUF: as Q4_1, with 5-bit integers.
+    #[serde(rename = "Q5_1")]
+    Q5_1,
+    /// GGUF: blocks of 256 with 4-bit integers; each 32 have a scale and a minimum of 6 bits.
+    #[serde(rename = "Q4_K")]
+    Q4K,
+    /// GGUF: as Q4_K, with 5-bit integers.
+    #[serde(rename = "Q5_K")]
+    Q5K,
+    /// GGUF: blocks of 256 with 6-bit integers around 32; each 16 have a scale of 8 bits.
+    #[serde(rename = "Q6_K")]
+    Q6K,
 }
 
 impl Dtype {
-    /// Number of values that are stored together: 32 for the blocks of GGUF, else 1.
-    pub const fn block_len(self) -> usize {
+    /// Name, values of a block, bytes of a block.
+    const fn layout(self) -> (&'static str, usize, usize) {
         match self {
-            Self::F32 | Self::F16 | Self::BF16 => 1,
-            Self::Q8_0 | Self::Q4_0 | Self::Q4_1 => 32,
+            Self::F32 => ("F32", 1, 4),
+            Self::F16 => ("F16", 1, 2),
+            Self::BF16 => ("BF16", 1, 2),
+            Self::Q8_0 => ("Q8_0", 32, 34),
+            Self::Q4_0 => ("Q4_0", 32, 18),
+            Self::Q4_1 => ("Q4_1", 32, 20),
+            Self::Q5_0 => ("Q5_0", 32, 22),
+            Self::Q5_1 => ("Q5_1", 32, 24),
+            Self::Q4K => ("Q4_K", 256, 144),
+            Self::Q5K => ("Q5_K", 256, 176),
+            Self::Q6K => ("Q6_K", 256, 210),
         }
+    }
+
+    /// Number of values that are stored together: 32 or 256 for the blocks of GGUF, else 1.
+    pub const fn block_len(self) -> usize {
+        self.layout().1
     }
 
     /// Bytes of one block.
     pub const fn block_bytes(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F16 | Self::BF16 => 2,
-            Self::Q8_0 => 34,
-            Self::Q4_0 => 18,
-            Self::Q4_1 => 20,
-        }
+        self.layout().2
     }
 
     /// Bytes of `num_values` values; `None` if they do not fill whole blocks or the size overflows.
@@ -65,14 +92,7 @@ impl Dtype {
 
     /// The name in a safetensors header, in a GGUF listing and in tables.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "F32",
-            Self::F16 => "F16",
-            Self::BF16 => "BF16",
-            Self::Q8_0 => "Q8_0",
-            Self::Q4_0 => "Q4_0",
-            Self::Q4_1 => "Q4_1",
-        }
+        self.layout().0
     }
 }
 
@@ -127,7 +147,7 @@ pub fn widen(dtype: Dtype, bytes: &[u8], out: &mut Vec<f32>) {
             let values = bytes.as_chunks::<2>().0.iter();
             out.extend(values.map(|b| f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16)));
         }
-        Dtype::Q8_0 | Dtype::Q4_0 | Dtype::Q4_1 => panic!("{dtype} values come in blocks"),
+        _ => panic!("{dtype} values come in blocks"),
     }
 }
 
@@ -141,7 +161,8 @@ pub fn first_not_finite_bf16(values: &[bf16]) -> Option<usize> {
     first_that_is_not(values, bf16::is_finite)
 }
 
-fn first_that_is_not<T: Copy>(values: &[T], is_finite: impl Fn(T) -> bool) -> Option<usize> {
+/// Index of the first value for which `is_finite` is false.
+pub(crate) fn first_that_is_not<T: Copy>(values: &[T], is_finite: impl Fn(T) -> bool) -> Option<usize> {
     const CHUNK: usize = 4096;
     // Without an early exit the loop over a chunk uses vector registers. Only a chunk with such a value is searched.
     let all_finite = |chunk: &[T]| chunk.iter().fold(true, |all, value| all & is_finite(*value));

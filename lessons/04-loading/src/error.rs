@@ -3,6 +3,7 @@
 //! A message says what is wrong, what was expected, what was found and what to do. No content of a file makes this
 //! crate panic: a folder that was downloaded, cut off, renamed or forged gives one of these errors.
 
+use crate::dtype::Dtype;
 use training::config::ConfigError;
 
 /// Why a model was refused. `file`, `path` and `model` name what was read, `name` is a tensor or key; the message uses
@@ -133,12 +134,13 @@ pub enum LoadError {
     MissingTensor { model: String, name: String },
     /// A tensor in the files has no place in the model.
     #[error(
-        "{model}: expected only the tensors of a Llama model with {num_layers} layers, found `{name}` too; loading it as such would ignore \
-         weights: check config.json"
+        "{model}: expected only the tensors of a `{model_type}` model with {num_layers} layers, found `{name}` too; loading it as such would \
+         ignore weights: check config.json"
     )]
     ExtraTensor {
         model: String,
         name: String,
+        model_type: &'static str,
         num_layers: usize,
     },
     /// A weight is NaN or infinite. `index` counts the values of the tensor, row-major.
@@ -152,12 +154,23 @@ pub enum LoadError {
         index: usize,
         value: f32,
     },
+    /// A value is too large for the type that it is rounded to.
+    #[error(
+        "{name}: expected values within the range of {dtype}, up to {largest:e}, found {value:e} at index {index}; choose a type with a wider range"
+    )]
+    OutOfRange {
+        name: String,
+        dtype: Dtype,
+        largest: f32,
+        value: f32,
+        index: usize,
+    },
     /// A key of a JSON file is missing or has a value that the workbook can not use.
     #[error("{file}: {key}: expected {expected}, found {found}; {advice}")]
     BadConfig {
         file: String,
-        key: &'static str,
-        expected: &'static str,
+        key: String,
+        expected: String,
         found: String,
         advice: &'static str,
     },

@@ -1,5 +1,6 @@
 //! A whole model: config, weights, tokenizer and chat template, checked against each other.
 
+use crate::architecture::LLAMA;
 use crate::bytes::{Access, FileBytes, read_text};
 use crate::checkpoint::Checkpoint;
 use crate::config::{self, CONFIG_FILE, GENERATION_FILE, ModelConfig, RopeScaling};
@@ -78,6 +79,7 @@ fn open_random(model: &str, shape: &str) -> Result<ModelFolder> {
     Ok(ModelFolder {
         weights: Box::new(RandomWeights::new(llama.clone(), 0)),
         config: ModelConfig {
+            architecture: &LLAMA,
             llama,
             rope_scaling: RopeScaling::None,
             bos_token_id: None,
@@ -119,7 +121,7 @@ fn open_gguf(path: &Path, access: Access) -> Result<ModelFolder> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut gguf = Gguf::from_bytes(&name, FileBytes::open(path, access)?)?;
     let config = gguf::config::model_config(&gguf)?;
-    gguf.check(&config.llama)?;
+    gguf.check(&config)?;
     let tokenizer = match gguf::vocabulary::tokenizer_json(&gguf)? {
         Some(json) => {
             let tokenizer = Tokenizer::from_json(json.to_string().as_bytes())?;
@@ -130,9 +132,9 @@ fn open_gguf(path: &Path, access: Access) -> Result<ModelFolder> {
     };
     let text = |id: Option<TokenId>| tokenizer.as_ref()?.piece(id?);
     let metadata = gguf.metadata();
-    let eos = metadata.count("tokenizer.ggml.eos_token_id");
+    let eos = metadata.count("tokenizer.ggml.eos_token_id")?;
     Ok(ModelFolder {
-        chat_template: metadata.text("tokenizer.chat_template").map(String::from),
+        chat_template: metadata.text("tokenizer.chat_template")?.map(String::from),
         bos_token: text(config.bos_token_id),
         eos_token: text(eos.map(|id| TokenId(id as u32))),
         weights: Box::new(gguf),
@@ -151,7 +153,7 @@ pub fn open_weights(folder: &Path, access: Access) -> Result<(ModelConfig, Check
     let mut weights = Checkpoint::open(folder, access)?;
     // The file decides, not the flag, as in transformers 5.
     config.llama.tie_word_embeddings = !weights.has_head();
-    weights.check(&config.llama)?;
+    weights.check(&config)?;
     Ok((config, weights))
 }
 

@@ -38,6 +38,7 @@ pub mod exercises;
 pub mod memory;
 
 mod json;
+pub mod architecture;
 pub mod config;
 pub mod shapes;
 pub mod source;
@@ -61,6 +62,7 @@ pub mod page_cache;
 pub mod rounding;
 pub mod stages;
 
+pub use architecture::Architecture;
 pub use bytes::Access;
 pub use config::{ModelConfig, RopeScaling};
 pub use dtype::{Dtype, TensorInfo};

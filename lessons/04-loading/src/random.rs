@@ -7,6 +7,7 @@
 //! The scale is that of an initialised net: matrices uniform with standard deviation `1 / sqrt(in_features)`, the
 //! embedding 0.02, norms 1. The generated text is noise; the time that it takes is real.
 
+use crate::architecture::LLAMA;
 use crate::dtype::{Dtype, TensorInfo};
 use crate::error::{LoadError, Result};
 use crate::exercises::bf16_bits;
@@ -72,7 +73,7 @@ impl RandomWeights {
 
     fn shape_of(&self, name: &str) -> Result<Vec<usize>> {
         let tied_head = name == HEAD && self.config.tie_word_embeddings;
-        (expected_shape(&self.config, name).filter(|_| !tied_head)).ok_or_else(|| LoadError::MissingTensor {
+        (expected_shape(&self.config, &LLAMA, name).filter(|_| !tied_head)).ok_or_else(|| LoadError::MissingTensor {
             model: "random".into(),
             name: name.into(),
         })
@@ -101,7 +102,7 @@ fn key(seed: u64, name: &str) -> u32 {
 
 impl WeightSource for RandomWeights {
     fn names(&self) -> Vec<String> {
-        tensor_names(&self.config).collect()
+        tensor_names(&self.config, &LLAMA).collect()
     }
 
     fn info(&self, name: &str) -> Option<TensorInfo> {

@@ -1,9 +1,9 @@
 //! The trait of everything that has weights: safetensors files, GGUF files and a random generator.
 
-use crate::dtype::{TensorInfo, first_not_finite_bf16};
+use crate::dtype::{Dtype, TensorInfo, first_that_is_not};
 use crate::error::{LoadError, Result};
 use crate::exercises::bf16_bits;
-use half::bf16;
+use half::{bf16, f16};
 
 /// Tensors by name. Names are those of Hugging Face with the `model.` prefix (`model.embed_tokens.weight`,
 /// `model.layers.0.self_attn.q_proj.weight`, …, `lm_head.weight`), whatever names the file has. Matrices are
@@ -42,13 +42,25 @@ pub(crate) fn read_rounded(source: &(impl WeightSource + ?Sized), name: &str, ou
     source.read_f32(name, &mut values)?;
     out.clear();
     out.extend(values.iter().map(|value| bf16::from_bits(bf16_bits(*value))));
-    match first_not_finite_bf16(out) {
+    check_range(name, &values, Dtype::BF16)
+}
+
+/// Refuses values that become infinite when they are rounded to `dtype`.
+pub(crate) fn check_range(name: &str, values: &[f32], dtype: Dtype) -> Result<()> {
+    // Half a step above the largest value; from there on rounding to nearest gives infinity.
+    let (largest, end) = match dtype {
+        Dtype::F16 => (f16::MAX.to_f32(), 65_520.0),
+        Dtype::BF16 => (bf16::MAX.to_f32(), f32::from_bits(0x7f7f_8000)),
+        _ => return Ok(()),
+    };
+    match first_that_is_not(values, |value| value.abs() < end) {
         None => Ok(()),
-        Some(index) => Err(LoadError::NotFinite {
-            model: "in bf16".into(),
+        Some(index) => Err(LoadError::OutOfRange {
             name: name.into(),
+            dtype,
+            largest,
+            value: values[index],
             index,
-            value: out[index].to_f32(),
         }),
     }
 }

@@ -3,12 +3,13 @@
 //! A safetensors file is written here by hand, as it is read; the tests read it with the `safetensors` crate, the
 //! reference of the format.
 
+use crate::architecture::Window;
 use crate::bytes::reason;
 use crate::config::{ModelConfig, RopeScaling};
 use crate::dtype::Dtype;
 use crate::error::{LoadError, Result};
 use crate::exercises::bf16_bits;
-use crate::source::WeightSource;
+use crate::source::{WeightSource, check_range};
 use half::f16;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -24,7 +25,7 @@ pub fn narrow(values: &[f32], dtype: Dtype) -> Vec<u8> {
         Dtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Dtype::F16 => (values.iter()).flat_map(|v| f16::from_f32(*v).to_le_bytes()).collect(),
         Dtype::BF16 => (values.iter()).flat_map(|v| bf16_bits(*v).to_le_bytes()).collect(),
-        Dtype::Q8_0 | Dtype::Q4_0 | Dtype::Q4_1 => panic!("{dtype} is never written"),
+        _ => panic!("{dtype} is never written"),
     }
 }
 
@@ -74,6 +75,7 @@ fn write_tensors(path: &Path, source: &dyn WeightSource, dtype: Dtype, progress:
     let mut values = Vec::new();
     for (done, name) in names.iter().enumerate() {
         source.read_f32(name, &mut values)?;
+        check_range(name, &values, dtype)?;
         file.write_all(&narrow(&values, dtype)).map_err(failed)?;
         progress(done + 1);
     }
@@ -108,11 +110,17 @@ pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> LoadError {
 /// The content of config.json, with the keys of Hugging Face.
 pub fn config_json(config: &ModelConfig, dtype: Dtype) -> Value {
     let mut json = serde_json::to_value(&config.llama).unwrap_or_default();
-    json["architectures"] = json!(["LlamaForCausalLM"]);
-    json["model_type"] = json!("llama");
+    json["architectures"] = json!([config.architecture.class]);
+    json["model_type"] = json!(config.architecture.model_type);
     json["hidden_act"] = json!("silu");
     json["attention_bias"] = json!(false);
     json["mlp_bias"] = json!(false);
+    match config.architecture.window {
+        Window::Never => {}
+        // Without the key a window of the default length would be in use.
+        Window::IfSet { .. } => json["sliding_window"] = Value::Null,
+        Window::IfFlagged => json["use_sliding_window"] = json!(false),
+    }
     json["torch_dtype"] = match dtype {
         Dtype::F16 => json!("float16"),
         Dtype::BF16 => json!("bfloat16"),

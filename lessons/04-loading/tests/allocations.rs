@@ -122,7 +122,7 @@ fn allocations_follow_the_length_of_the_file_not_the_numbers_in_it() {
         check("number of layers", text.len(), BYTES_PER_BYTE, || {
             let config = loading::config::parse(&text, None).unwrap();
             let mut checkpoint = Checkpoint::from_bytes("file", FileBytes::Eager(small_file())).unwrap();
-            checkpoint.check(&config.llama).unwrap_err()
+            checkpoint.check(&config).unwrap_err()
         });
     }
     let mut state = 1;

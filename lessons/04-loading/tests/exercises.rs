@@ -628,7 +628,7 @@ mod ex_04_6_mapped_bytes {
             let bytes = FileBytes::open(&path, Access::Mapped).unwrap();
             let mut gguf = Gguf::from_bytes("bytes.gguf", bytes).unwrap();
             let config = loading::gguf::config::model_config(&gguf).unwrap();
-            gguf.check(&config.llama).unwrap();
+            gguf.check(&config).unwrap();
             gguf
         });
         let names = gguf.names();

@@ -8,7 +8,10 @@
 
 use super::cursor::Cursor;
 use crate::error::Result;
+use crate::header::Refuse;
+use crate::json::describe;
 use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 
 /// A value of the metadata. Integers of all widths are one kind, and so are floats.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,9 +35,11 @@ pub enum Value {
     },
 }
 
-/// All keys with their values.
-#[derive(Clone, Debug, Default)]
+/// All keys with their values. A key that is read as another type than it has is an error, not an absent key: a file
+/// whose writer meant something must not load as if it had said nothing.
+#[derive(Clone, Debug)]
 pub struct Metadata {
+    file: String,
     values: BTreeMap<String, Value>,
 }
 
@@ -61,7 +66,10 @@ impl Metadata {
     /// # Errors
     /// A file that ends early, an unknown type, or a key that occurs twice.
     pub fn read(cursor: &mut Cursor<'_>, count: usize) -> Result<Self> {
-        let mut metadata = Self::default();
+        let mut metadata = Self {
+            file: cursor.refuse().file.into(),
+            values: BTreeMap::new(),
+        };
         for _ in 0..count {
             let key = cursor.str()?.to_string();
             let kind = cursor.u32()?;
@@ -83,67 +91,99 @@ impl Metadata {
         self.values.keys().map(String::as_str)
     }
 
-    /// A text.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        match self.get(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
+    /// The value of a key, read by `read`; `None` if the key is absent.
+    fn optional<'a, T>(
+        &'a self,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        match read(value) {
+            Some(value) => Ok(Some(value)),
+            None => Err(Refuse { file: &self.file }.bad(key, expected, value)),
         }
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// A value of another type.
+    pub fn text(&self, key: &str) -> Result<Option<&str>> {
+        self.optional(key, "a text", |value| match value {
+            Value::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     /// A whole number below 2^32, such as a size or an id. The bound keeps products of two of them within 64 bits.
-    pub fn count(&self, key: &str) -> Option<usize> {
-        match self.get(key) {
-            Some(Value::Int(int)) => u32::try_from(*int).ok().map(|int| int as usize),
+    ///
+    /// # Errors
+    /// A value of another type, or outside the bounds.
+    pub fn count(&self, key: &str) -> Result<Option<usize>> {
+        self.optional(key, "a whole number below 2^32", |value| match value {
+            Value::Int(int) => u32::try_from(*int).ok().map(|int| int as usize),
             _ => None,
-        }
+        })
     }
 
     /// A number.
-    pub fn number(&self, key: &str) -> Option<f64> {
-        match self.get(key) {
-            Some(Value::Float(float)) => Some(*float),
-            Some(Value::Int(int)) => Some(*int as f64),
+    ///
+    /// # Errors
+    /// A value of another type.
+    pub fn number(&self, key: &str) -> Result<Option<f64>> {
+        self.optional(key, "a number", |value| match value {
+            Value::Float(float) => Some(*float),
+            Value::Int(int) => Some(*int as f64),
             _ => None,
-        }
+        })
     }
 
     /// A flag.
-    pub fn flag(&self, key: &str) -> Option<bool> {
-        match self.get(key) {
-            Some(Value::Bool(flag)) => Some(*flag),
-            _ => None,
-        }
-    }
-
-    /// The strings of an array, not copied. `bytes` is the file. `None` if there is no such array.
     ///
     /// # Errors
-    /// A string that is not UTF-8.
+    /// A value of another type.
+    pub fn flag(&self, key: &str) -> Result<Option<bool>> {
+        self.optional(key, "true or false", |value| match value {
+            Value::Bool(flag) => Some(*flag),
+            _ => None,
+        })
+    }
+
+    /// The strings of an array, not copied. `bytes` is the file. `None` if the key is absent.
+    ///
+    /// # Errors
+    /// A value of another type, or a string that is not UTF-8.
     pub fn strings<'a>(&self, file: &'a str, bytes: &'a [u8], key: &str) -> Result<Option<Vec<&'a str>>> {
-        let Some(&Value::Array {
-            kind: STRING,
-            count,
-            begin,
-        }) = self.get(key)
-        else {
+        let array = self.optional(key, "a list of texts", |value| match *value {
+            Value::Array {
+                kind: STRING,
+                count,
+                begin,
+            } => Some((count, begin)),
+            _ => None,
+        })?;
+        let Some((count, begin)) = array else {
             return Ok(None);
         };
         let mut cursor = Cursor::at(file, bytes, begin);
         (0..count).map(|_| cursor.str()).collect::<Result<_>>().map(Some)
     }
 
-    /// The numbers of an array. `None` if there is no such array.
+    /// The numbers of an array. `None` if the key is absent.
     ///
     /// # Errors
-    /// An array that ends early.
+    /// A value of another type.
     pub fn numbers(&self, file: &str, bytes: &[u8], key: &str) -> Result<Option<Vec<f64>>> {
-        let Some(&Value::Array { kind, count, begin }) = self.get(key) else {
+        let array = self.optional(key, "a list of numbers", |value| match *value {
+            Value::Array { kind, count, begin } if fixed_bytes(kind).is_some() => Some((kind, count, begin)),
+            _ => None,
+        })?;
+        let Some((kind, count, begin)) = array else {
             return Ok(None);
         };
-        if fixed_bytes(kind).is_none() {
-            return Ok(None);
-        }
         let mut cursor = Cursor::at(file, bytes, begin);
         let number = |_| {
             Ok(match read_value(&mut cursor, key, kind)? {
@@ -154,6 +194,19 @@ impl Metadata {
             })
         };
         (0..count).map(number).collect::<Result<_>>().map(Some)
+    }
+}
+
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(int) => write!(f, "{int}"),
+            // With a point, also where it is whole: the type is what was wrong.
+            Self::Float(float) => write!(f, "{float:?}"),
+            Self::Bool(flag) => write!(f, "{flag}"),
+            Self::Text(text) => f.write_str(&describe(Some(&serde_json::Value::from(text.as_str())))),
+            Self::Array { kind, count, .. } => write!(f, "a list of {count} values of type {kind}"),
+        }
     }
 }
 

@@ -2,17 +2,19 @@
 //! blocks of 4 or 8 bits.
 //!
 //! ```text
-//! "GGUF" | version 3: u32 | tensors: u64 | pairs: u64
+//! "GGUF" | version 2 or 3: u32 | tensors: u64 | pairs: u64
 //! pairs:   key, type, value                                        -> metadata, config, vocabulary
 //! tensors: name | dims: u32 | sizes: u64 each, innermost first | type: u32 | offset: u64
 //! padding to the alignment (32 unless `general.alignment` says otherwise)
 //! data:    each tensor at its offset, padded to the alignment
 //! ```
+//! Version 3 added files in big endian, which this loader does not read; in little endian the two are laid out alike.
 //! Source: `docs/gguf.md` of the ggml repository. Blocks become `f32` when they are read.
 
 pub mod blocks;
 pub mod config;
 pub mod cursor;
+mod k_blocks;
 pub mod metadata;
 pub mod names;
 pub mod rotary;
@@ -21,6 +23,7 @@ pub mod vocabulary;
 
 use crate::bytes::FileBytes;
 use crate::checkpoint::count_read;
+use crate::config::ModelConfig;
 use crate::dtype::{Dtype, TensorInfo, first_not_finite};
 use crate::error::{LoadError, Result};
 use crate::header::{Entry, Refuse};
@@ -30,7 +33,6 @@ use cursor::Cursor;
 use metadata::Metadata;
 use std::collections::BTreeMap;
 use tensors::{check_layout, read_entry};
-use training::config::LlamaConfig;
 
 /// Name of the tensor with the divisors of llama3 scaling.
 pub const ROPE_FREQS: &str = "rope_freqs.weight";
@@ -46,6 +48,8 @@ pub struct Gguf {
     /// Canonical names with the file's names, in the order of the forward pass; empty before `check`.
     names: Vec<(String, String)>,
     head_dim: usize,
+    /// Whether the rows of queries and keys are in the interleaved order.
+    pairs_neighbours: bool,
 }
 
 impl Gguf {
@@ -62,8 +66,8 @@ impl Gguf {
             return Err(refuse.bad("first four bytes", "`GGUF`", found));
         }
         let version = cursor.u32()?;
-        if version != 3 {
-            return Err(refuse.bad("version", "3, little endian", version));
+        if !(2..=3).contains(&version) {
+            return Err(refuse.bad("version", "2 or 3, little endian", version));
         }
         let (tensors, pairs) = (cursor.u64()?, cursor.u64()?);
         let num_pairs = cursor.check_count("number of metadata pairs", pairs, 8 + 4 + 1)?;
@@ -73,10 +77,7 @@ impl Gguf {
         for _ in 0..num_tensors {
             entries.push(read_entry(&mut cursor)?);
         }
-        let alignment = match metadata.get("general.alignment") {
-            None => 32,
-            Some(_) => metadata.count("general.alignment").unwrap_or(0),
-        };
+        let alignment = metadata.count("general.alignment")?.unwrap_or(32);
         if !alignment.is_power_of_two() || alignment > 1 << 20 {
             let expected = "a power of two up to 2^20";
             return Err(refuse.bad("general.alignment", expected, alignment));
@@ -97,6 +98,7 @@ impl Gguf {
             tensors: by_name,
             names: Vec::new(),
             head_dim: 0,
+            pairs_neighbours: false,
             bytes,
         })
     }
@@ -132,13 +134,14 @@ impl Gguf {
     ///
     /// # Errors
     /// The first tensor that is missing, has another shape, or has no place in the model.
-    pub fn check(&mut self, config: &LlamaConfig) -> Result<()> {
+    pub fn check(&mut self, config: &ModelConfig) -> Result<()> {
         let entries = self.tensors.values().filter(|entry| entry.name != ROPE_FREQS);
         let shapes = entries
             .map(|entry| (entry.name.as_str(), entry.shape.as_slice()))
             .collect();
         self.names = match_names(&self.file, config, &shapes, names::gguf_name)?;
-        self.head_dim = config.head_dim;
+        self.head_dim = config.llama.head_dim;
+        self.pairs_neighbours = config.architecture.gguf_pairs_neighbours;
         Ok(())
     }
 
@@ -154,7 +157,10 @@ impl Gguf {
     /// Calls `row` with the stored bytes of each row of a tensor, in the half-split order.
     fn each_row(&self, name: &str, mut row: impl FnMut(Dtype, &[u8])) -> Result<()> {
         let (entry, bytes) = self.stored(name)?;
-        let is_rotary = name.ends_with("q_proj.weight") || name.ends_with("k_proj.weight");
+        let is_turned = name.ends_with("q_proj.weight") || name.ends_with("k_proj.weight");
+        // Only files of `llama` are reordered: their engine pairs neighbours. That of `qwen2` and `qwen3` pairs the
+        // halves of a head, so their rows stand as in Hugging Face's files.
+        let is_rotary = is_turned && self.pairs_neighbours;
         let row_bytes = match entry.shape[..] {
             [rows, _] if rows > 0 => bytes.len() / rows,
             _ => bytes.len(),

@@ -2,7 +2,7 @@
 
 use crate::shapes::{EMBEDDING, FINAL_NORM, HEAD};
 
-const LAYER: [(&str, &str); 9] = [
+const LAYER: [(&str, &str); 11] = [
     ("input_layernorm", "attn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -12,9 +12,11 @@ const LAYER: [(&str, &str); 9] = [
     ("mlp.gate_proj", "ffn_gate"),
     ("mlp.up_proj", "ffn_up"),
     ("mlp.down_proj", "ffn_down"),
+    ("self_attn.q_norm", "attn_q_norm"),
+    ("self_attn.k_norm", "attn_k_norm"),
 ];
 
-/// GGUF's name of a tensor with this canonical name; `None` if no Llama model has such a tensor.
+/// GGUF's name of a tensor with this canonical name; `None` if no model has such a tensor.
 pub fn gguf_name(name: &str) -> Option<String> {
     match name {
         EMBEDDING => return Some("token_embd.weight".into()),
@@ -23,7 +25,9 @@ pub fn gguf_name(name: &str) -> Option<String> {
         _ => {}
     }
     let (layer, tensor) = name.strip_prefix("model.layers.")?.split_once('.')?;
-    let tensor = tensor.strip_suffix(".weight")?;
+    let (tensor, kind) = tensor
+        .rsplit_once('.')
+        .filter(|(_, kind)| ["weight", "bias"].contains(kind))?;
     let (_, theirs) = LAYER.iter().find(|(ours, _)| *ours == tensor)?;
-    Some(format!("blk.{layer}.{theirs}.weight"))
+    Some(format!("blk.{layer}.{theirs}.{kind}"))
 }

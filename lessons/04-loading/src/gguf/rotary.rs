@@ -1,9 +1,9 @@
 //! Two orders for the rows of the query and key matrices.
 //!
 //! The rotary embedding turns pairs of a head's values. There are two conventions for the pairs: Hugging Face pairs
-//! value `i` with value `i + head_dim / 2` (half-split), Meta's code and GGUF pair `2i` with `2i + 1` (interleaved). So
-//! a writer of GGUF reorders the rows of Q and K, and a reader that does not restore the order gets wrong logits
-//! without an error.
+//! value `i` with value `i + head_dim / 2` (half-split), Meta's code and GGUF's architecture `llama` pair `2i` with
+//! `2i + 1` (interleaved). So a writer of GGUF reorders the rows of Q and K of a Llama, and a reader that does not
+//! restore the order gets wrong logits without an error. Qwen's rows stay as they are.
 //!
 //! ```text
 //! head_dim 8    half-split row    0  1  2  3  4  5  6  7

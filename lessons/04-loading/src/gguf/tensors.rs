@@ -22,7 +22,7 @@ pub(super) fn read_entry(cursor: &mut Cursor<'_>) -> Result<Entry> {
         return Err(LoadError::WrongDtype {
             file: cursor.refuse().file.into(),
             name,
-            expected: "type F32, F16, BF16, Q8_0, Q4_0 or Q4_1",
+            expected: "type F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K",
             found: type_name(kind),
         });
     };
@@ -85,7 +85,12 @@ fn dtype_of(kind: u32) -> Option<Dtype> {
         1 => Some(Dtype::F16),
         2 => Some(Dtype::Q4_0),
         3 => Some(Dtype::Q4_1),
+        6 => Some(Dtype::Q5_0),
+        7 => Some(Dtype::Q5_1),
         8 => Some(Dtype::Q8_0),
+        12 => Some(Dtype::Q4K),
+        13 => Some(Dtype::Q5K),
+        14 => Some(Dtype::Q6K),
         30 => Some(Dtype::BF16),
         _ => None,
     }
@@ -94,15 +99,23 @@ fn dtype_of(kind: u32) -> Option<Dtype> {
 /// llama.cpp's name of a type that this loader does not read.
 fn type_name(kind: u32) -> String {
     let name = match kind {
-        6 => "Q5_0",
-        7 => "Q5_1",
         9 => "Q8_1",
         10 => "Q2_K",
         11 => "Q3_K",
-        12 => "Q4_K",
-        13 => "Q5_K",
-        14 => "Q6_K",
         15 => "Q8_K",
+        16 => "IQ2_XXS",
+        17 => "IQ2_XS",
+        18 => "IQ3_XXS",
+        19 => "IQ1_S",
+        20 => "IQ4_NL",
+        21 => "IQ3_S",
+        22 => "IQ2_S",
+        23 => "IQ4_XS",
+        24 => "I8",
+        25 => "I16",
+        26 => "I32",
+        27 => "I64",
+        28 => "F64",
         _ => return format!("number {kind}"),
     };
     name.into()

@@ -5,7 +5,7 @@
 //!
 //! | `tokenizer.ggml.model` | pieces | cut by `tokenizer.ggml.pre` |
 //! |---|---|---|
-//! | `gpt2` | byte-level BPE with merges | `gpt-2`, `default`: GPT-2's rule; `smollm`: each digit alone, then that; `llama-bpe`: Llama 3's rule |
+//! | `gpt2` | byte-level BPE with merges | `gpt-2`, `default`: GPT-2's rule; `smollm`: each digit alone, then that; `llama-bpe`: Llama 3's rule; `qwen2`: that with single digits |
 //! | `llama` | SentencePiece BPE with scores | not cut; a space is `▁` and one is put in front |
 
 use super::Gguf;
@@ -21,6 +21,10 @@ const USER_DEFINED: f64 = 4.0;
 
 /// Llama 3's rule: as in its published tokenizer.json.
 const LLAMA3_CUT: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// Qwen2's rule, after the text was composed (NFC): as Llama 3's, but for digits.
+const QWEN2_CUT: &str =
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// Builds the content of a `tokenizer.json`; `None` if the file has no vocabulary.
 ///
@@ -44,7 +48,7 @@ pub fn tokenizer_json(gguf: &Gguf) -> Result<Option<Value>> {
     }
     let kinds = metadata.numbers(file, bytes, "tokenizer.ggml.token_type")?;
     let added = added_tokens(gguf, &tokens, kinds.as_deref())?;
-    let model = metadata.text("tokenizer.ggml.model").unwrap_or("nothing");
+    let model = metadata.text("tokenizer.ggml.model")?.unwrap_or("nothing");
     let mut json = match model {
         "gpt2" => byte_level(gguf, &vocabulary)?,
         "llama" => sentence_piece(gguf, &tokens, &vocabulary)?,
@@ -53,9 +57,9 @@ pub fn tokenizer_json(gguf: &Gguf) -> Result<Option<Value>> {
         }
     };
     json["added_tokens"] = added;
-    let adds_bos = metadata.flag("tokenizer.ggml.add_bos_token");
+    let adds_bos = metadata.flag("tokenizer.ggml.add_bos_token")?;
     if adds_bos.unwrap_or(model == "llama") {
-        let bos = metadata.count("tokenizer.ggml.bos_token_id").unwrap_or(1);
+        let bos = metadata.count("tokenizer.ggml.bos_token_id")?.unwrap_or(1);
         let Some(token) = tokens.get(bos) else {
             let found = bos.to_string();
             return Err(bad_key(
@@ -94,16 +98,19 @@ fn added_tokens(gguf: &Gguf, tokens: &[&str], kinds: Option<&[f64]>) -> Result<V
 fn byte_level(gguf: &Gguf, vocabulary: &HashMap<&str, usize>) -> Result<Value> {
     let metadata = gguf.metadata();
     let byte_level = |use_regex: bool| json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": use_regex});
-    let pre = metadata.text("tokenizer.ggml.pre").unwrap_or("default");
+    let pre = metadata.text("tokenizer.ggml.pre")?.unwrap_or("default");
+    let by_rule = |rule: &str| {
+        json!({"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": rule}, "behavior": "Isolated", "invert": false}, byte_level(false)]})
+    };
     let cut = match pre {
         "default" | "gpt-2" => byte_level(true),
         "smollm" => json!({"type": "Sequence", "pretokenizers": [
             {"type": "Digits", "individual_digits": true}, byte_level(true)]}),
-        "llama-bpe" | "llama3" => json!({"type": "Sequence", "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": LLAMA3_CUT}, "behavior": "Isolated", "invert": false},
-            byte_level(false)]}),
+        "llama-bpe" | "llama3" => by_rule(LLAMA3_CUT),
+        "qwen2" => by_rule(QWEN2_CUT),
         other => {
-            let expected = "`default`, `gpt-2`, `smollm` or `llama-bpe`";
+            let expected = "`default`, `gpt-2`, `smollm`, `llama-bpe` or `qwen2`";
             return Err(bad_key(gguf, "tokenizer.ggml.pre", expected, other));
         }
     };
@@ -125,8 +132,12 @@ fn byte_level(gguf: &Gguf, vocabulary: &HashMap<&str, usize>) -> Result<Value> {
         pairs.push(pair);
     }
     let ignore_merges = pre.starts_with("llama");
+    let normalizer = match pre {
+        "qwen2" => json!({"type": "NFC"}),
+        _ => Value::Null,
+    };
     Ok(json!({
-        "version": "1.0", "truncation": null, "padding": null, "normalizer": null,
+        "version": "1.0", "truncation": null, "padding": null, "normalizer": normalizer,
         "pre_tokenizer": cut, "post_processor": null, "decoder": byte_level(true),
         "model": {
             "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
@@ -168,8 +179,8 @@ fn sentence_piece(gguf: &Gguf, tokens: &[&str], vocabulary: &HashMap<&str, usize
     // The sort is stable, so equal scores keep their order.
     merges.sort_by(|a, b| b.0.total_cmp(&a.0));
     let pairs: Vec<_> = merges.iter().map(|(_, a, b)| (a, b)).collect();
-    let unknown = metadata.count("tokenizer.ggml.unknown_token_id").unwrap_or(0);
-    let adds_space = metadata.flag("tokenizer.ggml.add_space_prefix").unwrap_or(true);
+    let unknown = metadata.count("tokenizer.ggml.unknown_token_id")?.unwrap_or(0);
+    let adds_space = metadata.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
     let replace = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
     let mut decoders = vec![
         json!({"type": "Replace", "pattern": {"String": "▁"}, "content": " "}),

@@ -185,7 +185,7 @@ pub fn agreement(story: &mut Story, folder: &Path, model: &ModelFolder, ledger: 
     ];
     let row = |name: &str| {
         let info = model.weights.info(name)?;
-        let expected = shapes::expected_shape(llama, name).unwrap_or_default();
+        let expected = shapes::expected_shape(llama, model.config.architecture, name).unwrap_or_default();
         let (dtype, found, expected) = (
             info.dtype.to_string(),
             format!("{:?}", info.shape),

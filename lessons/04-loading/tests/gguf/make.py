@@ -1,9 +1,12 @@
-"""Two tiny GGUF files, and what outside libraries read in them.
+"""Tiny GGUF files, and what outside libraries read in them.
 
     python3 -m pip install -r requirements.txt && python3 make.py
 
 bytes.gguf   byte-level BPE with single digits (the rule that GGUF calls smollm), every block type
 pieces.gguf  a SentencePiece vocabulary with scores and byte fallback
+blocks.gguf  the formats with blocks of 256, from random bytes, and those with five bits; no vocabulary
+qwen2.gguf   the fixture folder qwen2-tied-bf16, and Qwen2's rule of cutting text
+qwen3.gguf   the fixture folder qwen3-untied-f16
 golden.json  per tensor: shape, sha256 of its f32 values in Hugging Face's order, the first eight values; per text: ids
 """
 
@@ -16,9 +19,10 @@ import gguf
 import numpy as np
 import sentencepiece
 from gguf.quants import dequantize, quantize
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 HERE = pathlib.Path(__file__).parent
+FIXTURES = HERE.parents[3] / "shared/fixtures/models"
 Q = gguf.GGMLQuantizationType
 TEXTS = [
     "Hello world 2024! 你好  \n\tif x == 10:",
@@ -121,6 +125,145 @@ def write_model(path, vocabulary, hidden, ffn, heads, kv_heads, types, seed):
     return golden
 
 
+def write_blocks(path, seed):
+    """Q4_K, Q5_K and Q6_K have no quantizer in the gguf package, so their blocks are random bytes with small scales."""
+    hidden, ffn, heads, kv_heads, head_dim, vocab = 256, 32, 4, 2, 8, 40
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_context_length(64)
+    writer.add_embedding_length(hidden)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(ffn)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(kv_heads)
+    writer.add_key_length(head_dim)
+    writer.add_value_length(head_dim)
+    writer.add_rope_dimension_count(head_dim)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(vocab)
+    rng = np.random.default_rng(seed)
+    golden = {}
+    # The bytes of a block that are scales of f16.
+    scales_at = {Q.Q4_K: [0, 2], Q.Q5_K: [0, 2], Q.Q6_K: [208]}
+
+    def add(theirs, ours, shape, kind, turned=0):
+        if kind in scales_at:
+            block_len, block_bytes = gguf.GGML_QUANT_SIZES[kind]
+            blocks = rng.integers(0, 256, (shape[0] * shape[1] // block_len, block_bytes), dtype=np.uint8)
+            for at in scales_at[kind]:
+                scales = rng.uniform(-0.01, 0.01, len(blocks)).astype(np.float16)
+                blocks[:, at : at + 2] = scales.view(np.uint8).reshape(-1, 2)
+            stored = blocks.reshape(shape[0], -1)
+        else:
+            values = rng.standard_normal(shape).astype(np.float32)
+            stored = values if kind == Q.F32 else quantize(values, kind)
+        writer.add_tensor(theirs, stored, raw_dtype=None if kind == Q.F32 else kind)
+        read = stored if kind == Q.F32 else dequantize(stored, kind)
+        read = np.ascontiguousarray(unpermute(read, turned) if turned else read, dtype=np.float32)
+        golden[ours] = {
+            "type": kind.name,
+            "shape": list(read.shape),
+            "sha256": hashlib.sha256(read.tobytes()).hexdigest(),
+            "first": [float(v) for v in read.ravel()[:8]],
+        }
+
+    q, kv = heads * head_dim, kv_heads * head_dim
+    add("token_embd.weight", "model.embed_tokens.weight", (vocab, hidden), Q.Q6_K)
+    add("blk.0.attn_norm.weight", "model.layers.0.input_layernorm.weight", (hidden,), Q.F32)
+    add("blk.0.attn_q.weight", "model.layers.0.self_attn.q_proj.weight", (q, hidden), Q.Q4_K, heads)
+    add("blk.0.attn_k.weight", "model.layers.0.self_attn.k_proj.weight", (kv, hidden), Q.Q5_K, kv_heads)
+    add("blk.0.attn_v.weight", "model.layers.0.self_attn.v_proj.weight", (kv, hidden), Q.Q6_K)
+    add("blk.0.attn_output.weight", "model.layers.0.self_attn.o_proj.weight", (hidden, q), Q.Q5_0)
+    add("blk.0.ffn_norm.weight", "model.layers.0.post_attention_layernorm.weight", (hidden,), Q.F32)
+    add("blk.0.ffn_gate.weight", "model.layers.0.mlp.gate_proj.weight", (ffn, hidden), Q.Q4_K)
+    add("blk.0.ffn_up.weight", "model.layers.0.mlp.up_proj.weight", (ffn, hidden), Q.Q5_K)
+    add("blk.0.ffn_down.weight", "model.layers.0.mlp.down_proj.weight", (hidden, ffn), Q.Q5_1)
+    add("output_norm.weight", "model.norm.weight", (hidden,), Q.F32)
+    add("output.weight", "lm_head.weight", (vocab, hidden), Q.Q8_0)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return golden
+
+
+def theirs_of(name):
+    """GGUF's name of a tensor of a Hugging Face folder."""
+    outer = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}
+    if name in outer:
+        return outer[name]
+    _, _, layer, rest = name.split(".", 3)
+    base, kind = rest.rsplit(".", 1)
+    inner = {
+        "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+        "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+        "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+    }
+    return f"blk.{layer}.{inner[base]}.{kind}"
+
+
+def write_folder(path, architecture, folder, pre, rule):
+    """A fixture folder as the converter of llama.cpp writes it: matrices in their own type, vectors in f32, no row
+    reordered. `rule` gives the tokenizer that cuts text as `pre` does."""
+    config = json.loads((folder / "config.json").read_text())
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count_kv(config["num_key_value_heads"])
+    if "head_dim" in config:
+        writer.add_key_length(config["head_dim"])
+        writer.add_value_length(config["head_dim"])
+    writer.add_rope_freq_base(config["rope_theta"])
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    state = json.loads(tokenizer.to_str())
+    vocab = state["model"]["vocab"]
+    special = {piece["content"] for piece in state["added_tokens"]}
+    tokens = sorted(vocab, key=vocab.get)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(pre)
+    writer.add_token_list(tokens)
+    writer.add_token_types([gguf.TokenType.CONTROL if t in special else gguf.TokenType.NORMAL for t in tokens])
+    writer.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in state["model"]["merges"]])
+    writer.add_bos_token_id(config["bos_token_id"])
+    writer.add_eos_token_id(config["eos_token_id"])
+    writer.add_add_bos_token(False)
+    data = (folder / "model.safetensors").read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    for name, info in json.loads(data[8:begin]).items():
+        if name == "__metadata__":
+            continue
+        first, last = info["data_offsets"]
+        raw = np.frombuffer(data[begin + first : begin + last], dtype=np.uint16).reshape(info["shape"])
+        if raw.ndim == 1:
+            values = raw.view(np.float16).astype(np.float32) if info["dtype"] == "F16" else (raw.astype(np.uint32) << 16).view(np.float32)
+            writer.add_tensor(theirs_of(name), values)
+        elif info["dtype"] == "F16":
+            writer.add_tensor(theirs_of(name), raw.view(np.float16))
+        else:
+            writer.add_tensor(theirs_of(name), raw.view(np.uint8), raw_dtype=Q.BF16)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    tokenizer = rule(tokenizer)
+    # Decomposed and composed spellings of one letter: Qwen's rule composes them first.
+    texts = TEXTS + ["nai\u0308ve cafe\u0301 12345"]
+    return [{"text": text, "ids": tokenizer.encode(text).ids, "decoded": tokenizer.decode(tokenizer.encode(text).ids)} for text in texts]
+
+
+def as_qwen2(tokenizer):
+    """The normalizer and the cuts of the tokenizer.json that Qwen2 and Qwen3 publish."""
+    rule = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(rule), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    return tokenizer
+
+
 def byte_level():
     """A vocabulary of the kind that SmolLM2 has, and the library that cuts text with it."""
     tokenizer = Tokenizer(models.BPE())
@@ -214,6 +357,11 @@ def main():
     types = [[Q.Q8_0, Q.Q8_0, Q.Q8_0, Q.Q8_0, Q.Q4_0, Q.Q4_0, Q.Q4_0]]
     tensors = write_model(HERE / "pieces.gguf", vocabulary, 32, 32, 2, 1, types, 8)
     golden["pieces.gguf"] = {"tensors": tensors, "texts": texts, "eos": [2]}
+    golden["blocks.gguf"] = {"tensors": write_blocks(HERE / "blocks.gguf", 9)}
+    texts = write_folder(HERE / "qwen2.gguf", "qwen2", FIXTURES / "qwen2-tied-bf16", "qwen2", as_qwen2)
+    golden["qwen2.gguf"] = {"texts": texts, "eos": [2]}
+    texts = write_folder(HERE / "qwen3.gguf", "qwen3", FIXTURES / "qwen3-untied-f16", "gpt-2", lambda tokenizer: tokenizer)
+    golden["qwen3.gguf"] = {"texts": texts, "eos": [2]}
     (HERE / "golden.json").write_text(json.dumps(golden, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -71,7 +71,7 @@ fn every_broken_config_has_its_error() {
             "num_attention_heads",
             json!(5),
         ),
-        ("another architecture", "BadConfig", "model_type", json!("mistral")),
+        ("another architecture", "BadConfig", "model_type", json!("gemma2")),
         ("another activation", "BadConfig", "hidden_act", json!("gelu")),
         ("biases", "BadConfig", "attention_bias", json!(true)),
         ("quantized", "BadConfig", "quantization_config", json!({"bits": 4})),
@@ -273,7 +273,7 @@ fn every_broken_gguf_file_has_its_error() {
     let not_utf8 = [&2_u64.to_le_bytes()[..], &[0xff, 0xfe]].concat();
     type Edit<'a> = &'a dyn Fn(&mut GgufBytes);
     let edits: [(&str, Edit<'_>); 21] = [
-        ("version 2", &|f| f.version = 2),
+        ("version 1", &|f| f.version = 1),
         ("big endian", &|f| f.version = 3_u32.swap_bytes()),
         ("too many pairs", &|f| f.num_pairs = Some(u64::MAX)),
         ("too many tensors", &|f| f.num_tensors = Some(1 << 40)),
@@ -287,7 +287,7 @@ fn every_broken_gguf_file_has_its_error() {
         }),
         ("five dimensions", &|f| f.tensors[0].1 = vec![1; 5]),
         ("no dimension", &|f| f.tensors[0].1 = vec![]),
-        ("unknown type", &|f| f.tensors[0].2 = 12),
+        ("unknown type", &|f| f.tensors[0].2 = 10),
         ("half a block", &|f| f.tensors[0] = ("a".into(), vec![48, 2], 3, 0)),
         ("overflow", &|f| f.tensors[0].1 = vec![1 << 32, 1 << 32]),
         ("a tensor twice", &|f| f.tensors[1].0 = "a".into()),
@@ -414,7 +414,47 @@ fn leftovers_of_old_writers_are_ignored() {
     let (_keep, folder) = copy_of(MODEL);
     edit_weights(&folder, |json| {
         let entry = json!({"dtype": "F32", "shape": [0], "data_offsets": [0, 0]});
-        json["model.layers.0.self_attn.rotary_emb.inv_freq"] = entry;
+        for name in [
+            "model.layers.0.self_attn.rotary_emb.inv_freq",
+            "layers.1.self_attn.rotary_emb.inv_freq",
+            "model.rotary_emb.inv_freq",
+            "rotary_emb.inv_freq",
+        ] {
+            json[name] = entry.clone();
+        }
     });
-    assert!(open(&folder).is_ok());
+    open(&folder).unwrap();
+}
+
+/// A value that the asked type can not hold is refused with the name of its tensor, and no file is left behind.
+#[test]
+fn values_beyond_the_asked_type_have_their_errors() {
+    let mut report = Report::default();
+    for (dtype, value) in [
+        (loading::Dtype::F16, 3e38_f32),
+        (loading::Dtype::F16, -65_520.0),
+        (loading::Dtype::BF16, f32::MAX),
+    ] {
+        let (_keep, folder) = copy_of("all-kv-untied-f32");
+        let path = folder.join("model.safetensors");
+        let mut file = std::fs::read(&path).unwrap();
+        let last = file.len() - 4;
+        file[last..].copy_from_slice(&value.to_le_bytes());
+        std::fs::write(&path, file).unwrap();
+        let model = open(&folder).unwrap();
+        let to = tempfile::tempdir().unwrap();
+        let convert = |dtype| loading::convert::convert(&model, to.path(), dtype, &mut |_, _| {});
+        let error = convert(Some(dtype)).unwrap_err();
+        report.add(&format!("{value:e} as {dtype}"), &folder, &error);
+        assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
+        // The type that holds every value is f32.
+        assert_eq!(convert(None).unwrap().dtype, loading::Dtype::F32);
+    }
+    // The largest values that round to finite ones pass.
+    let near = [65_519.0, -65_519.0];
+    assert_eq!(
+        loading::write::narrow(&near, loading::Dtype::F16),
+        [0xff, 0x7b, 0xff, 0xfb]
+    );
+    insta::assert_snapshot!("ranges", report.0);
 }

@@ -67,7 +67,7 @@ fn read_gguf(file: Vec<u8>) {
     let Ok(config) = gguf::config::model_config(&gguf) else {
         return;
     };
-    if gguf.check(&config.llama).is_ok() {
+    if gguf.check(&config).is_ok() {
         let mut values = Vec::new();
         for name in gguf.names() {
             drop(gguf.read_f32(&name, &mut values));

@@ -1,5 +1,6 @@
 //! All tests of this lesson but those of the exercises and the counted allocations.
 
+mod architectures;
 mod claims;
 mod cli;
 mod common;

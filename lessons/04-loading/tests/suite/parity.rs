@@ -39,7 +39,7 @@ fn fixture_files_read_as_the_crate_reads_them() {
             }
         }
     }
-    assert_eq!(num_files, 10);
+    assert_eq!(num_files, 13);
 }
 
 proptest! {
@@ -155,6 +155,9 @@ fn a_conversion_takes_the_smallest_type_that_is_exact() {
         ("some-kv-tied-bf16", Dtype::BF16),
         ("no-prefix-f16", Dtype::F16),
         ("all-kv-untied-f32", Dtype::F32),
+        ("mistral-untied-bf16", Dtype::BF16),
+        ("qwen2-tied-bf16", Dtype::BF16),
+        ("qwen3-untied-f16", Dtype::F16),
     ] {
         let model = open(&fixtures::model(name)).unwrap();
         assert_eq!(exact_dtype(&*model.weights).unwrap(), expected, "{name}");
@@ -162,7 +165,7 @@ fn a_conversion_takes_the_smallest_type_that_is_exact() {
         convert(&model, temporary.path(), None, &mut |_, _| {}).unwrap();
         check(&std::fs::read(temporary.path().join("model.safetensors")).unwrap());
         let copy = open(temporary.path()).unwrap();
-        assert_eq!(copy.config.rope_scaling, model.config.rope_scaling);
+        assert_eq!(copy.config, model.config, "the architecture too");
         assert_eq!(values_of(&*copy.weights), values_of(&*model.weights), "{name}");
     }
 }
