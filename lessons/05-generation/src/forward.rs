@@ -3,7 +3,8 @@
 //! ```text
 //! x = embedding of each token                                        [rows, hidden_size]
 //! for each layer:
-//!     q, k, v = norm(x) Wqkv;  turn q and k by their position
+//!     q, k, v = norm(x) Wqkv             and what the architecture adds to them
+//!     turn q and k by their position
 //!     x += attention(q, k, v) Wo         row i sees rows 0 to i
 //!     gate, up = norm(x) Wgate_up
 //!     x += (silu(gate) * up) Wdown
@@ -18,7 +19,7 @@
 use crate::attention::{KvView, attend_rows};
 use crate::error::GenerateError;
 use crate::kernels::rms_norm;
-use crate::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
+use crate::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, project_rows, rotate_rows};
 use crate::state::{Buffers, State};
 use crate::weights::{LayerWeights, Linear, Weights};
 use lab::ledger;
@@ -149,7 +150,7 @@ fn run_layer<L: Linear>(config: &LlamaConfig, layer: &LayerWeights<L>, state: &m
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
-    layer.qkv.matmul(pool, normed, rows, qkv);
+    project_rows(pool, config, layer, normed, rows, qkv);
     // The keys of all rows are turned before the first row attends to them.
     rotate_rows(pool, config, rope, |row| row, qkv);
     let qkv: &[f32] = qkv;

@@ -10,7 +10,7 @@ use crate::error::GenerateError;
 use crate::kernels::{apply_rope, rms_norm};
 use crate::lanes;
 use crate::state::RopeTable;
-use crate::weights::{Linear, Weights};
+use crate::weights::{LayerWeights, Linear, Weights};
 use layout::pool::Pool;
 use std::marker::PhantomData;
 use training::{LlamaConfig, TokenId};
@@ -52,6 +52,53 @@ pub fn norm_rows(pool: &Pool, config: &LlamaConfig, x: &[f32], weight: &[f32], o
     for_each_row(pool, out, width, |row, out| {
         rms_norm(&x[row * width..][..width], weight, config.rms_norm_eps as f32, out);
     });
+}
+
+/// Computes queries, keys and values of each row. Shapes: `normed` `[rows, hidden_size]`, `qkv`
+/// `[rows, (num_heads + 2 num_kv_heads) head_dim]`.
+///
+/// Two architectures add a little to the product, row by row: Qwen2 a bias, Qwen3 a norm of each head of the queries
+/// and of the keys, before they are turned. Other layers pay two branches for it.
+///
+/// # Panics
+/// If a slice has another length.
+// ANCHOR: project
+pub fn project_rows<L: Linear>(
+    pool: &Pool,
+    config: &LlamaConfig,
+    layer: &LayerWeights<L>,
+    normed: &[f32],
+    rows: usize,
+    qkv: &mut [f32],
+) {
+    layer.qkv.matmul(pool, normed, rows, qkv);
+    let width = config.q_size() + 2 * config.kv_size();
+    if let Some(bias) = &layer.qkv_bias {
+        for_each_row(pool, qkv, width, |_, row| {
+            for (x, bias) in row.iter_mut().zip(bias) {
+                *x += bias;
+            }
+        });
+    }
+    if let Some([q_norm, k_norm]) = &layer.qk_norms {
+        for_each_row(pool, qkv, width, |_, row| {
+            let (q, kv) = row.split_at_mut(config.q_size());
+            norm_heads(q, q_norm, config.rms_norm_eps as f32);
+            norm_heads(&mut kv[..config.kv_size()], k_norm, config.rms_norm_eps as f32);
+        });
+    }
+}
+// ANCHOR_END: project
+
+/// [`rms_norm`] of each head, in place. Shapes: `heads` `[any number, head_dim]`, `weight` `[head_dim]`.
+fn norm_heads(heads: &mut [f32], weight: &[f32], eps: f32) {
+    for head in heads.chunks_exact_mut(weight.len()) {
+        let mean_square = lanes::sum_of_squares(head) / head.len() as f32;
+        let scale = 1.0 / (mean_square + eps).sqrt();
+        for (x, weight) in head.iter_mut().zip(weight) {
+            *x = *x * scale * weight;
+        }
+    }
 }
 
 /// Turns the queries and keys of each row by the row's position, in place. Values are not turned.
@@ -170,5 +217,27 @@ impl<'a> SharedRows<'a> {
         assert!(row < self.rows);
         // SAFETY: the row lies within the borrowed slice, and the caller promises that no other slice of it is alive.
         unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.width), self.width) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The norm in place is the row kernel, head by head.
+    #[test]
+    fn a_norm_of_heads_has_the_bits_of_the_row_kernel() {
+        for head_dim in [2, 8, 15, 16, 64] {
+            let x: Vec<f32> = (0..3 * head_dim)
+                .map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0)
+                .collect();
+            let weight: Vec<f32> = (0..head_dim).map(|i| 0.5 + i as f32 / 9.0).collect();
+            let (mut in_place, mut expected) = (x.clone(), vec![0.0; x.len()]);
+            norm_heads(&mut in_place, &weight, 1e-6);
+            for (x, out) in x.chunks_exact(head_dim).zip(expected.chunks_exact_mut(head_dim)) {
+                rms_norm(x, &weight, 1e-6, out);
+            }
+            assert_eq!(in_place, expected);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The weights of a Llama model, as the forward pass reads them.
+//! The weights of a model, as the forward pass reads them.
 
 use layout::packed::PackedMatrix;
 use loading::LoadError;
@@ -30,6 +30,12 @@ pub struct LayerWeights<L> {
     pub attention_norm: Vec<f32>,
     /// `[(num_heads + 2 num_kv_heads) head_dim, hidden_size]`: queries, keys and values, stacked in this order.
     pub qkv: L,
+    /// `[(num_heads + 2 num_kv_heads) head_dim]`: added to each row of queries, keys and values; `None` in most
+    /// architectures (Qwen2 has it).
+    pub qkv_bias: Option<Vec<f32>>,
+    /// `[head_dim]` each: the norms of every head of the queries and of the keys; `None` in most architectures (Qwen3
+    /// has them).
+    pub qk_norms: Option<[Vec<f32>; 2]>,
     /// `[hidden_size, num_heads head_dim]`: from the attended values back to the residual stream.
     pub attention_out: L,
     /// `[hidden_size]`: the norm before the feed-forward block.
@@ -60,12 +66,16 @@ impl<L> Weights<L> {
             source.read_f32(name, &mut values)?;
             Ok::<_, LoadError>(values)
         };
+        // A checked source has a tensor if and only if the architecture of its model does.
+        let has = |name: &str| source.info(name).is_some();
         let embedding = matrix(&["model.embed_tokens.weight".to_owned()], config.vocab_size, hidden)?;
         let mut layers = Vec::with_capacity(config.num_layers);
         for layer in 0..config.num_layers {
             let name = |part: &str| format!("model.layers.{layer}.{part}.weight");
             let attention = |part: &str| name(&format!("self_attn.{part}_proj"));
             let mlp = |part: &str| name(&format!("mlp.{part}_proj"));
+            let biases = ["q", "k", "v"].map(|part| format!("model.layers.{layer}.self_attn.{part}_proj.bias"));
+            let norms = ["q", "k"].map(|part| name(&format!("self_attn.{part}_norm")));
             layers.push(LayerWeights {
                 attention_norm: vector(&name("input_layernorm"))?,
                 qkv: matrix(
@@ -73,6 +83,20 @@ impl<L> Weights<L> {
                     config.q_size() + 2 * config.kv_size(),
                     hidden,
                 )?,
+                qkv_bias: match has(&biases[0]) {
+                    true => Some(
+                        biases
+                            .map(|name| vector(&name))
+                            .into_iter()
+                            .collect::<Result<Vec<_>, _>>()?
+                            .concat(),
+                    ),
+                    false => None,
+                },
+                qk_norms: match has(&norms[0]) {
+                    true => Some([vector(&norms[0])?, vector(&norms[1])?]),
+                    false => None,
+                },
                 attention_out: matrix(&[attention("o")], hidden, config.q_size())?,
                 mlp_norm: vector(&name("post_attention_layernorm"))?,
                 gate_up: matrix(&[mlp("gate"), mlp("up")], 2 * config.intermediate_size, hidden)?,
@@ -133,8 +157,13 @@ impl<L: Linear> Weights<L> {
     /// embedding.
     pub fn bytes_per_pass(&self) -> u64 {
         let layers = self.layers.iter().map(|layer| {
-            let norms = 4 * (layer.attention_norm.len() + layer.mlp_norm.len());
-            norms + layer.qkv.bytes() + layer.attention_out.bytes() + layer.gate_up.bytes() + layer.down.bytes()
+            let added = layer.qkv_bias.iter().chain(layer.qk_norms.iter().flatten());
+            let vectors = added.chain([&layer.attention_norm, &layer.mlp_norm]);
+            4 * vectors.map(Vec::len).sum::<usize>()
+                + layer.qkv.bytes()
+                + layer.attention_out.bytes()
+                + layer.gate_up.bytes()
+                + layer.down.bytes()
         });
         let embedding_row = self.embedding.bytes() / self.embedding.out_features();
         (layers.sum::<usize>() + 4 * self.norm.len() + self.head().bytes() + embedding_row) as u64

@@ -23,7 +23,7 @@ use crate::error::CacheError;
 use crate::offset::row_place;
 use generation::attention::{attend_rows, reserve_scores};
 use generation::forward::{all_logits, last_logits};
-use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
+use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, project_rows, rotate_rows};
 use generation::state::Buffers;
 use generation::weights::LayerWeights;
 use generation::{GenerateError, Linear, State, Weights};
@@ -162,7 +162,7 @@ fn run_layer<L: Linear>(
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
-    layer.qkv.matmul(pool, normed, rows, qkv);
+    project_rows(pool, config, layer, normed, rows, qkv);
     rotate_rows(pool, config, rope, position_of, qkv);
     attention(index, qkv, scores, attended);
     layer.attention_out.matmul(pool, attended, rows, delta);

@@ -21,7 +21,7 @@ use crate::error::BatchError;
 use generation::attention::{attend_rows, reserve_scores};
 use generation::kernels::rms_norm;
 use generation::layer::for_each_row;
-use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
+use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, project_rows, rotate_rows};
 use generation::state::Buffers;
 use generation::weights::LayerWeights;
 use generation::{Linear, State, Weights};
@@ -131,7 +131,7 @@ fn run_layer<L: Linear>(
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
-    layer.qkv.matmul(pool, normed, cells, qkv);
+    project_rows(pool, config, layer, normed, cells, qkv);
     rotate_rows(pool, config, rope, position_of, qkv);
     keep(caches, index, batch, qkv);
     attend(pool, config, caches, index, batch, qkv, scores, attended);

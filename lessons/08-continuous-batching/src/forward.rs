@@ -17,7 +17,7 @@
 
 use crate::batch::Batch;
 use crate::cache::KvCache;
-use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, rotate_rows};
+use generation::layer::{add_rows, check_tokens, embed_rows, gate_rows, norm_rows, project_rows, rotate_rows};
 use generation::state::Buffers;
 use generation::weights::LayerWeights;
 use generation::{Linear, State, Weights};
@@ -112,7 +112,7 @@ fn run_layer<L: Linear>(
 
     // ANCHOR: layer
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
-    layer.qkv.matmul(pool, normed, rows, qkv);
+    project_rows(pool, config, layer, normed, rows, qkv);
     rotate_rows(pool, config, rope, |row| batch.positions[row], qkv);
     cache.append(index, batch, qkv);
     cache.attend(pool, config, index, batch, qkv, scores, attended);

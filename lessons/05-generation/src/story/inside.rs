@@ -4,7 +4,7 @@ use super::Scene;
 use generation::attention::attend_rows;
 use generation::candidates::most_likely;
 use generation::forward::rows_before;
-use generation::layer::{add_rows, embed_rows, gate_rows, norm_rows, rotate_rows};
+use generation::layer::{add_rows, embed_rows, gate_rows, norm_rows, project_rows, rotate_rows};
 use generation::state::Buffers;
 use generation::terminal::piece;
 use generation::{Model, State, lanes};
@@ -107,7 +107,7 @@ fn first_layer(model: &Model, pool: &Pool, tokens: &[TokenId]) -> Vec<Stage> {
     add("embedding", &row, columns(hidden, 0, hidden_size));
     norm_rows(pool, config, hidden, &layer.attention_norm, normed);
     add("RMSNorm", &row, columns(normed, 0, hidden_size));
-    layer.qkv.matmul(pool, normed, rows, qkv);
+    project_rows(pool, config, layer, normed, rows, qkv);
     add("q", &q_heads, columns(qkv, 0, q_size));
     rotate_rows(pool, config, rope, |row| row, qkv);
     add("q, turned", &q_heads, columns(qkv, 0, q_size));

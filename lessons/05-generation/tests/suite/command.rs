@@ -33,6 +33,28 @@ fn generate_prints_one_document_and_streams_the_same_text() {
     assert!(finish_reason == "stop" || (finish_reason == "length" && new_tokens == 9));
 }
 
+/// The command gives the tokens of `transformers` for a text, up to the end of the answer.
+#[test]
+fn generate_gives_the_greedy_tokens_of_transformers_for_other_architectures() {
+    for name in ["mistral-untied-bf16", "qwen2-tied-bf16", "qwen3-untied-f16"] {
+        let golden = fixtures::golden(name);
+        let case = golden.case("text");
+        let count = case.greedy_tokens.len().to_string();
+        let prompt = case.text.as_deref().unwrap();
+        let output = lesson05(name, &["generate", "--prompt", prompt, "--tokens", &count, "--json"]);
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found: Vec<u32> = serde_json::from_value(document["tokens"].clone()).unwrap();
+        let is_end = |token: &u32| golden.eos_token_ids.contains(token);
+        let end = case
+            .greedy_tokens
+            .iter()
+            .position(is_end)
+            .map_or(case.greedy_tokens.len(), |end| end + 1);
+        assert_eq!(found, case.greedy_tokens[..end], "{name}");
+        assert!(found.len() > 4, "{name}: only {} tokens compared", found.len());
+    }
+}
+
 #[test]
 fn zero_tokens_are_an_empty_answer() {
     let output = lesson05(

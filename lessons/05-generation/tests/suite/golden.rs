@@ -10,8 +10,8 @@ use generation::weights::PlainMatrix;
 use generation::{Limits, Linear, State, Weights};
 use half::bf16;
 use layout::packed::PackedMatrix;
-use loading::ModelFolder;
 use loading::config::ModelConfig;
+use loading::{LoadError, ModelFolder, TensorInfo, WeightSource};
 use std::path::Path;
 
 /// The largest difference of a recorded logit, as a share of the bound. Up to one, the golden values hold.
@@ -130,6 +130,67 @@ fn zeroing_any_control_row_of_a_fixture_is_noticed() {
 fn zeroing_any_control_row_of_stories_is_noticed() {
     let (path, golden) = stories();
     check_controls(&path, &golden);
+}
+
+/// A source with one tensor set to zero.
+struct WithoutTensor<'a>(&'a ModelFolder, &'a str);
+
+impl WeightSource for WithoutTensor<'_> {
+    fn names(&self) -> Vec<String> {
+        self.0.weights.names()
+    }
+    fn info(&self, name: &str) -> Option<TensorInfo> {
+        self.0.weights.info(name)
+    }
+    fn read_f32(&self, name: &str, out: &mut Vec<f32>) -> Result<(), LoadError> {
+        self.0.weights.read_f32(name, out)?;
+        if name == self.1 {
+            out.fill(0.0);
+        }
+        Ok(())
+    }
+    fn stored_bytes(&self) -> u64 {
+        self.0.weights.stored_bytes()
+    }
+}
+
+/// What another architecture adds to Llama is used: without any one bias or norm a logit leaves the bound.
+#[test]
+fn every_tensor_that_an_architecture_adds_is_noticed() {
+    let mut num_added = 0;
+    for (path, golden) in fixture_folders() {
+        let folder = open(&path);
+        let added = |name: &String| {
+            folder
+                .config
+                .architecture
+                .added
+                .iter()
+                .any(|added| name.ends_with(added))
+        };
+        for name in folder.weights.names().iter().filter(|name| added(name)) {
+            let weights = Weights::packed_f32(&folder.config.llama, &WithoutTensor(&folder, name)).unwrap();
+            let worst = worst_of(&golden, &folder.config, &weights);
+            assert!(
+                worst > 1.0,
+                "{}: {name} is zero, and all logits are within the bound",
+                golden.model
+            );
+            num_added += 1;
+        }
+    }
+    assert_eq!(num_added, 2 * 3 + 2 * 2);
+}
+
+/// GGUF files of the same weights: sizes, rotary angles and the order of rows come from another reader.
+#[test]
+fn logits_and_greedy_tokens_of_gguf_files_equal_transformers() {
+    for (file, name) in [("qwen2.gguf", "qwen2-tied-bf16"), ("qwen3.gguf", "qwen3-untied-f16")] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../04-loading/tests/gguf")
+            .join(file);
+        check_folder(&path, &fixtures::golden(name));
+    }
 }
 
 /// End-of-text ids are the union of all sources. The reference script reads the same three files with its own code.

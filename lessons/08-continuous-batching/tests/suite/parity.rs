@@ -1,8 +1,9 @@
 //! The ragged pass against lesson 06, bit for bit: whatever stands beside a row, however its text is cut, whatever
 //! cache is behind it.
 
-use crate::common::{Part, batch_of, ids, stories, text};
+use crate::common::{Part, batch_of, engine, ids, stories, text};
 use continuous_batching::forward::forward;
+use continuous_batching::oracle::listener::Listener;
 use continuous_batching::oracle::single::Single;
 use continuous_batching::{Batch, KvCache, Memory, Request, SeqId, SlotCache, Slots};
 use generation::weights::PlainMatrix;
@@ -191,6 +192,43 @@ fn a_gap_between_stored_positions_is_a_bug_of_the_workbook() {
         &batch,
         &vec![0.0; config.q_size() + 2 * config.kv_size()],
     );
+}
+
+/// Models of other architectures: the engine gives each request the tokens of lesson 05's naive loop, and the ragged
+/// pass gives a row the bits of lesson 05's pass.
+#[test]
+fn other_architectures_run_through_the_engine_as_through_the_naive_loop() {
+    for name in ["mistral-untied-bf16", "qwen2-tied-bf16", "qwen3-untied-f16"] {
+        let model = Model::open(fixtures::model(name).to_str().unwrap()).unwrap();
+        let pool = Pool::new(2);
+        let prompt = |len: usize, salt: u32| {
+            (0..len as u32)
+                .map(|i| TokenId(3 + (i * 97 + salt * 41) % 260))
+                .collect()
+        };
+        let prompts: [Vec<TokenId>; 5] =
+            [(3, 1), (11, 2), (1, 3), (20, 4), (8, 5)].map(|(len, salt)| prompt(len, salt));
+        let mut engine = engine(&model, &pool, 3, 64);
+        for prompt in &prompts {
+            engine.submit(prompt, 12).unwrap();
+        }
+        let mut listener = Listener::default();
+        engine.run(&mut |event| listener.take(event)).unwrap();
+        let mut state = State::new(&model.config, 0);
+        for (id, prompt) in prompts.iter().enumerate() {
+            let naive = model.generate(&mut state, &pool, prompt, 12, &mut |_| {}).unwrap();
+            assert_eq!(listener.tokens[&SeqId(id as u64)], naive.tokens, "{name}, request {id}");
+        }
+        let mut cache = slots(&model, 5);
+        let parts: Vec<Part<'_>> = (0..)
+            .zip(&prompts)
+            .map(|(slot, prompt)| (slot, 0, &prompt[..], true))
+            .collect();
+        let logits = run(&model, &pool, &mut cache, &batch_of(&parts));
+        for (logits, prompt) in logits.iter().zip(&prompts) {
+            assert_eq!(logits, model.forward(&mut state, &pool, prompt).unwrap(), "{name}");
+        }
+    }
 }
 
 /// Weights of any kind: the plain matrix sums in the order of the packed one.
