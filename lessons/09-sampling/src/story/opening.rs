@@ -6,6 +6,7 @@ use generation::text::TextStream;
 use lab::story::Story;
 use lab::term::Tone;
 use std::time::Duration;
+use training::TokenId;
 
 /// Number of tokens of each text.
 const TOKENS: usize = 48;
@@ -47,10 +48,15 @@ pub fn stream(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         }
     })?;
     columns.finish(story);
-    let texts: Vec<String> = answers
-        .iter()
-        .map(|answer| scene.text(answer).replace('\n', " ").trim().to_owned())
-        .collect();
+    // The book shows the texts in a table: nothing in them may look like its marks.
+    let plain = |answer: &Vec<TokenId>| {
+        scene
+            .text(answer)
+            .replace(['\n', '|', '*', '_', '`'], " ")
+            .trim()
+            .to_owned()
+    };
+    let texts: Vec<String> = answers.iter().map(plain).collect();
     story.values("texts", &texts);
     story.say_as(
         Tone::Dim,
