@@ -28,7 +28,8 @@ pub fn reserve(positions: usize, position_bytes: u64) -> Result<Vec<u8>, NoRoom>
     let bytes = (positions as u64).saturating_mul(position_bytes);
     let mut memory = Vec::new();
     match memory.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)) {
-        Ok(()) => Ok(memory),
+        // An allocation that is not used may be left out by the compiler, and could not be refused then.
+        Ok(()) => Ok(std::hint::black_box(memory)),
         Err(source) => Err(NoRoom {
             positions,
             bytes,

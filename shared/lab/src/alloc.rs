@@ -81,7 +81,13 @@ pub fn reset_peak() {
 /// #[global_allocator]
 /// static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
 ///
-/// let reserve = |bytes| Vec::<u8>::new().try_reserve_exact(bytes);
+/// let reserve = |bytes| {
+///     let mut memory = Vec::<u8>::new();
+///     let given = memory.try_reserve_exact(bytes);
+///     // An allocation that is not used may be left out by the compiler, and could not be refused then.
+///     std::hint::black_box(&memory);
+///     given
+/// };
 /// lab::alloc::with_budget(1 << 20, || {
 ///     assert!(reserve(1 << 19).is_ok() && reserve(1 << 21).is_err());
 /// });
