@@ -19,33 +19,15 @@ const SEQ: usize = 64;
 const HIDDEN: usize = 512;
 const OUT: usize = 256;
 
-/// One way to feed a product by a view.
-struct Case {
-    name: &'static str,
-    /// The view `[batch, seq, hidden]` of x.
-    x: Layout,
-    /// The view `[hidden, out]` of the weights.
-    w: Layout,
-}
-
-fn cases() -> [Case; 3] {
+/// Three ways to feed a product by views: of x `[batch, seq, hidden]` and of the weights `[hidden, out]`.
+fn cases() -> [(&'static str, Layout, Layout); 3] {
+    let x = |stored: [usize; 3], order| Layout::row_major(&stored).permute(order);
     let dense = Layout::row_major(&[HIDDEN, OUT]);
+    let transposed = Layout::row_major(&[OUT, HIDDEN]).transpose(0, 1);
     [
-        Case {
-            name: "x rows permuted",
-            x: Layout::row_major(&[SEQ, BATCH, HIDDEN]).permute(&[1, 0, 2]),
-            w: dense.clone(),
-        },
-        Case {
-            name: "x hidden strided",
-            x: Layout::row_major(&[BATCH, HIDDEN, SEQ]).permute(&[0, 2, 1]),
-            w: dense,
-        },
-        Case {
-            name: "w transposed",
-            x: Layout::row_major(&[BATCH, SEQ, HIDDEN]),
-            w: Layout::row_major(&[OUT, HIDDEN]).transpose(0, 1),
-        },
+        ("x rows permuted", x([SEQ, BATCH, HIDDEN], &[1, 0, 2]), dense.clone()),
+        ("x hidden strided", x([BATCH, HIDDEN, SEQ], &[0, 2, 1]), dense),
+        ("w transposed", x([BATCH, SEQ, HIDDEN], &[0, 1, 2]), transposed),
     ]
 }
 
@@ -95,15 +77,10 @@ fn lines_per_thousand(rung: Rung, x: &View<f32>, w: &View<f32>) -> String {
     }
     let cache = RefCell::new(Cache::default());
     let x = x.map(|x| x.select(0, 0).slice(0, 0..ROWS, 1));
-    let (x, w) = (
-        Counted::new(x.matrix(), &cache, 0),
-        Counted::new(w.matrix(), &cache, 1 << 30),
-    );
+    let [x, w] = [(x.matrix(), 0), (w.matrix(), 1 << 30)].map(|(matrix, at)| Counted::new(matrix, &cache, at));
     loops(rung, &x, &w, &mut vec![0.0; ROWS * OUT]);
-    format!(
-        "{:.1}",
-        cache.into_inner().lines_fetched() as f64 / (ROWS * HIDDEN * OUT) as f64 * 1e3
-    )
+    let lines = cache.into_inner().lines_fetched() as f64;
+    format!("{:.1}", lines / (ROWS * HIDDEN * OUT) as f64 * 1e3)
 }
 
 pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
@@ -121,9 +98,9 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         .y_label("time with the view / time with a copy first")
         .note("right of 1 the copy, included in its time, pays; one thread")
         .log_y();
-    for case in cases() {
-        let (x, w) = (View::new(&x_data, case.x), View::new(&w_data, case.w));
-        let mut race = Race::new(&format!("permuted-{}", case.name.replace(' ', "-")), case.name)
+    for (case, x, w) in cases() {
+        let (x, w) = (View::new(&x_data, x), View::new(&w_data, w));
+        let mut race = Race::new(&format!("permuted-{}", case.replace(' ', "-")), case)
             .rounds(5)
             .baseline("copy first")
             .check(same_bits);
@@ -140,7 +117,7 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
         for (index, rung) in RUNGS.into_iter().enumerate() {
             let [view, copy] = ["view", "copy first"].map(|entry| result.median_at(entry, index as f64));
             table.push([
-                if index == 0 { case.name } else { "" }.to_string(),
+                if index == 0 { case } else { "" }.to_string(),
                 rung.name().to_string(),
                 format!("{view:.2}"),
                 format!("{copy:.2}"),
@@ -150,8 +127,8 @@ pub(super) fn tell(story: &mut Story, bench: &Bench) -> anyhow::Result<()> {
             ]);
             bars.push((rung.name(), view / copy));
         }
-        chart = chart.group(case.name, &bars);
-        ratios.extend(bars.iter().map(|&(name, ratio)| (case.name, name, ratio)));
+        chart = chart.group(case, &bars);
+        ratios.extend(bars.iter().map(|&(name, ratio)| (case, name, ratio)));
         signs.push(result.disturbance("view", "copy first"));
         story.values(&result.id, &result);
     }

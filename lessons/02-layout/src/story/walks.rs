@@ -72,14 +72,8 @@ fn strides(story: &mut Story, numbers: &[u32]) -> anyhow::Result<()> {
         verdict: Verdict::of(loss > 2.0, true),
         note: "Counted: from a step of 64 bytes on, one line comes for each number, 16 times the useful bytes. 128 MiB are read, so no first or second level of cache holds them.",
     };
-    story.claim_if_quiet(
-        claim,
-        [Disturbance::of_ratio(
-            "a step of 4 bytes against 64",
-            loss,
-            1.0..=f64::INFINITY,
-        )],
-    );
+    let sign = Disturbance::of_ratio("a step of 4 bytes against 64", loss, 1.0..=f64::INFINITY);
+    story.claim_if_quiet(claim, [sign]);
     let points = |f: &dyn Fn(usize) -> f64| STRIDES.map(|s| ((4 * s) as f64, f(s))).to_vec();
     story.chart(
         &Chart::lines("stride", "A step of 64 bytes brings a line for each number")
