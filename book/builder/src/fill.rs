@@ -3,7 +3,7 @@
 //! | kind | placeholders | where |
 //! |---|---|---|
 //! | block | here, drawing, figure, chart, exercises, exercise, key, claims, claims-all, evaluation-table, workshop | alone on a line |
-//! | word | minutes, minutes-of, verdict, evaluation, training, recorded, rows | anywhere |
+//! | word | minutes, minutes-of, verdict, evaluation, training, recorded, rows, given | anywhere |
 //! | code | include | alone on a line inside a code fence |
 //!
 //! `\{{#name}}` stays as text. Everything else is an error with the page and the line.
@@ -17,6 +17,7 @@ use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use crate::maths;
 use crate::placeholder::{self, Page};
 use crate::problems::Problems;
+use crate::typed;
 use crate::workbook::Workbook;
 
 /// The one preprocessor of this book.
@@ -61,6 +62,11 @@ pub fn expand(text: &str, page: &Page, problems: &Problems) -> String {
     for (i, line) in text.lines().enumerate() {
         let problem = |said: String| problems.add(format!("{}:{}: {said}", page.shown(), i + 1));
         track_fence(line, &mut fence);
+        if fence.is_none()
+            && let Some(said) = typed::figure(line)
+        {
+            problem(said);
+        }
         match expand_line(line, page, fence.is_some()) {
             Ok(filled) => out += &filled,
             Err(said) => problem(said),
@@ -161,6 +167,7 @@ mod tests {
         );
         refused("```rust\n{{#key 05.1}}\n```\n", "2", "inside a code fence");
         refused("{{#key 05.1}}\n", "1", "no lesson");
+        refused("\nEight rows cost 1.3 times one row.\n", "2", "typed by hand");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!
 //! Read in this order: [`make`] (the whole way), [`fill`] and [`placeholder`] (the placeholders of a page), then what
 //! they are filled with: [`source`], [`exercises`], [`pictures`], [`figures`], [`claims`], [`recorded`], [`workshops`],
-//! [`maths`]; last [`check`].
+//! [`maths`]; last [`typed`] and [`check`].
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ mod source;
 mod svg;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod workbook;
 mod workshops;
 

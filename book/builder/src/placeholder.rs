@@ -75,6 +75,7 @@ pub fn one(name: &str, arguments: &[String], page: &Page, in_code: bool, alone: 
         ("evaluation", [key]) => return recorded::evaluation(book, key),
         ("training", [key]) => return recorded::training(book, key),
         ("recorded", [number, key]) => return recorded::lesson(book, number, key),
+        ("given", [text]) => return Ok((*text).to_owned()),
         ("rows", [rows]) => return recorded::rows(book, rows, "cost"),
         ("rows", [rows, form]) => return recorded::rows(book, rows, form),
         _ => {}
