@@ -6,6 +6,7 @@
 
 use crate::work::Work;
 use serde::Serialize;
+use training::LlamaConfig;
 
 /// The highest rates of a machine, measured by lesson 02's probes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -44,6 +45,28 @@ impl MachineLimits {
     }
 }
 
+/// The most tokens a second of one text: each token reads `weight_bytes` once, from memory that gives
+/// `bytes_per_second`. Keys, values and the arithmetic come on top, so no program reaches it.
+pub fn most_tokens_per_second(weight_bytes: f64, bytes_per_second: f64) -> f64 {
+    bytes_per_second / weight_bytes
+}
+
+/// Llama-2-7B and Llama-2-13B, by their `config.json`: the sizes that most rules of thumb speak of.
+pub fn llama_2_models() -> [(&'static str, LlamaConfig); 2] {
+    let shape = |hidden_size, intermediate_size, num_layers| LlamaConfig {
+        vocab_size: 32_000,
+        hidden_size,
+        intermediate_size,
+        num_layers,
+        num_heads: hidden_size / 128,
+        num_kv_heads: hidden_size / 128,
+        head_dim: 128,
+        tie_word_embeddings: false,
+        ..LlamaConfig::stories()
+    };
+    [("7B", shape(4096, 11_008, 32)), ("13B", shape(5120, 13_824, 40))]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +85,16 @@ mod tests {
         assert_eq!(machine.shortest(&work(100, 10)), (2.0, Bound::Arithmetic));
         assert_eq!(machine.shortest(&work(100, 30)), (3.0, Bound::Reading));
         assert_eq!(machine.balance(), 5.0);
+    }
+
+    /// 13.5 GB in fp16 at 600 GB/s are 44.5 tokens a second, and 30 % more bandwidth gives 30 % more of them.
+    #[test]
+    fn tokens_a_second_are_bandwidth_over_bytes() {
+        let parameters = llama_2_models().map(|(_, config)| config.num_parameters());
+        assert_eq!(parameters, [6_738_415_616, 13_015_864_320]);
+        let bytes = 2.0 * parameters[0] as f64;
+        let rate = most_tokens_per_second(bytes, 600e9);
+        assert!((rate - 44.5).abs() < 0.05, "{rate}");
+        assert_eq!(most_tokens_per_second(bytes, 1.3 * 600e9), 1.3 * rate);
     }
 }

@@ -2,16 +2,19 @@
 
 use super::{Scene, WARM_UP_PASSES};
 use anyhow::Context;
+use generation::State;
 use generation::roofline::{Bound, MachineLimits};
 use generation::work::Work;
-use generation::{GenerateError, State};
 use lab::chart::Chart;
 use lab::number;
 use lab::race::{Disturbance, Race, median};
 use lab::story::{Claim, Story, Verdict};
 use std::cell::RefCell;
 use std::process::Command;
-use std::time::Instant;
+use std::time::Duration;
+
+/// Why no pass of a race can fail.
+const FITS: &str = "the tokens are inside the vocabulary and the context";
 
 /// Number of fresh processes in the warm-up experiment.
 const FRESH_STARTS: usize = 5;
@@ -47,9 +50,11 @@ pub fn warm_up(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     );
     story.values("pass_ms", &medians);
     let (first, fourth) = (medians[0] / steady, medians[3] / steady);
+    story.values("first", first);
     let note = format!(
         "The first pass takes {first:.1} times as long as the steady one, the fourth {fourth:.2} times. Median of {FRESH_STARTS} fresh \
-         processes. The weights were packed before, so they are warm; scratch memory, threads and code are cold."
+         processes, a prefix of 12 tokens. The weights were packed before, so they are warm; scratch memory, threads and \
+         code are cold. Lesson 04 shows a first token whose file is cold too."
     );
     let claim = Claim {
         id: "M4",
@@ -121,7 +126,7 @@ pub fn length(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let state = RefCell::new(State::new(&model.config, longest));
     let pass = |len: usize| {
         let done = model.forward(&mut state.borrow_mut(), pool, &tokens[..len]).map(|_| ());
-        done.expect("the tokens are inside the vocabulary and the context");
+        done.expect(FITS);
     };
     let mut race = Race::new("prefix-length", "One token after a prefix")
         .unit("ms")
@@ -151,8 +156,12 @@ pub fn length(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         "rows a second",
     ];
     story.rows(&header, rows);
+    story.values("longest", longest);
     let (_, longest_ms) = *measured.last().context("a race with entries")?;
     let times = longest_ms / measured[0].1;
+    story.values("longest_ms", longest_ms);
+    story.values("one_row_ms", result.median("one row"));
+    story.values("work_grows", grows);
     let rises = measured.windows(2).all(|w| w[1].1 > w[0].1);
     let why = match times < grows {
         true => {
@@ -194,7 +203,8 @@ pub fn length(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
 
 /// Compares passes with the limits of the machine: bytes and multiply-adds are counted, bandwidth and peak measured
 /// now.
-pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
+/// Returns the bandwidth, in bytes a second.
+pub fn roofline(story: &mut Story, scene: &Scene) -> anyhow::Result<f64> {
     story.step(
         "Compare it with the machine",
         "No program is faster than the memory and the arithmetic of its machine. Lesson 02's probes measure both now.",
@@ -212,15 +222,24 @@ pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     story.show_as("they meet at", balance, format!("{balance:.1} multiply-adds a byte"));
     let rows = within_reach(scene, &ROOFLINE_ROWS);
     let tokens = scene.model.made_up_tokens(0, rows.iter().copied().max().unwrap_or(1));
-    let mut state = State::new(&scene.model.config, tokens.len());
+    let (model, pool) = (&scene.model, &scene.pool);
+    let state = RefCell::new(State::new(&model.config, tokens.len()));
+    let mut race = Race::new("limits", "One pass")
+        .rounds(5)
+        .at_least(Duration::from_millis(20));
+    for rows in &rows {
+        let (state, tokens) = (&state, &tokens[..*rows]);
+        race = race.entry("pass", Some(*rows as f64), move || {
+            let done = model.forward(&mut state.borrow_mut(), pool, tokens).map(|_| ());
+            done.expect(FITS);
+        });
+    }
+    let result = race.run()?;
     let (mut table, mut reached) = (Vec::new(), Vec::new());
     for rows in rows {
-        let work = Work::of_forward(&scene.model.config.llama, &scene.model.weights, rows);
+        let work = Work::of_forward(&model.config.llama, &model.weights, rows);
         let (shortest, bound) = limits.shortest(&work);
-        let seconds = median_seconds(|| {
-            let logits = scene.model.forward(&mut state, &scene.pool, &tokens[..rows]);
-            logits.map(|_| ())
-        })?;
+        let ms = result.median_at("pass", rows as f64);
         let waits_for = match bound {
             Bound::Reading => "memory",
             Bound::Arithmetic => "arithmetic",
@@ -231,10 +250,10 @@ pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
             format!("{:.1}", work.multiply_adds_per_byte()),
             waits_for.to_owned(),
             format!("{:.2}", shortest * 1e3),
-            format!("{:.2}", seconds * 1e3),
-            format!("{:.0} %", 100.0 * shortest / seconds),
+            format!("{ms:.2}"),
+            format!("{:.0} %", 1e5 * shortest / ms),
         ]);
-        reached.push((rows, shortest / seconds));
+        reached.push((rows, 1e3 * shortest / ms));
     }
     let header = [
         "rows",
@@ -256,18 +275,5 @@ pub fn roofline(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
                  passes are fast, and most of their work is not needed."
             .to_owned(),
     });
-    Ok(())
-}
-
-/// Median seconds of at least five runs, more where they are short.
-fn median_seconds(mut run: impl FnMut() -> Result<(), GenerateError>) -> Result<f64, GenerateError> {
-    run()?;
-    let begun = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < 5 || (begun.elapsed().as_millis() < 100 && times.len() < 50) {
-        let started = Instant::now();
-        run()?;
-        times.push(started.elapsed().as_secs_f64());
-    }
-    Ok(median(&times))
+    Ok(bytes)
 }

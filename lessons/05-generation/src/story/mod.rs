@@ -1,6 +1,7 @@
 //! The experiment, told in steps.
 
 mod cost;
+mod half;
 mod inside;
 mod opening;
 
@@ -61,10 +62,12 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     inside::layer(&mut story, &mut scene)?;
     cost::warm_up(&mut story, &scene)?;
     cost::length(&mut story, &scene)?;
-    cost::roofline(&mut story, &mut scene)?;
+    let bandwidth = cost::roofline(&mut story, &scene)?;
+    half::bytes(&mut story, &scene)?;
+    half::card(&mut story, bandwidth);
     story.say(
-        "Sixty-four tokens, and most of the work was done before. Each step threw its keys and values away, and the next step \
-         computed the same numbers again. What can be kept? That is lesson 06.",
+        "Most of the work was done before: each step threw its keys and values away, and the next step computed the same \
+         numbers again. What can be kept? That is lesson 06.",
     );
     story.finish()
 }

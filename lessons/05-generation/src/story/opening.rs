@@ -5,6 +5,7 @@ use generation::candidates::{Candidate, most_likely};
 use generation::limits::rows_of_naive_loop;
 use generation::terminal::{Bars, piece};
 use generation::{FinishReason, Generation};
+use lab::race::median;
 use lab::story::Story;
 use lab::term::{self, Tone};
 use std::time::Instant;
@@ -62,6 +63,15 @@ fn record(story: &mut Story, scene: &mut Scene, generation: &Generation, token_m
     story.values("tokens", &generation.tokens);
     story.values("finish_reason", generation.finish_reason);
     story.values("token_ms", token_ms);
+    let line = token_ms.len().min(8);
+    if line > 0 {
+        story.values("first_ms", median(&token_ms[..line]));
+        story.values("last_ms", median(&token_ms[token_ms.len() - line..]));
+    }
+    if let Some(tokenizer) = &scene.model.tokenizer {
+        let text = [&scene.prompt[..], &generation.tokens].concat();
+        story.values("text", tokenizer.decode(&text).replace('\n', " "));
+    }
     // The next step counts what was computed, so the step that returned the end-of-text token counts too.
     scene.new_tokens = generation.tokens.len() + usize::from(generation.finish_reason == FinishReason::Stop);
 }

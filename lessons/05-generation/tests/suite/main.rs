@@ -9,3 +9,4 @@ mod golden;
 mod invariants;
 mod messages;
 mod parity;
+mod story;
