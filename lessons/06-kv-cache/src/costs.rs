@@ -2,6 +2,7 @@
 //! reference.
 
 use crate::append::append_rows;
+use crate::batch::largest_batch;
 use crate::generate::generate;
 use crate::mask::chunk_mask;
 use crate::memory::kv_bytes;
@@ -23,6 +24,9 @@ pub fn tasks() -> Vec<Task> {
     vec![
         Task::new("06.1", "Llama-7B, 2048 tokens", || {
             black_box(kv_bytes(32, 32, 128, 2048, 1, 2));
+        }),
+        Task::new("06.10", "Llama-7B in 24 GiB", || {
+            black_box(largest_batch(24 << 30, 13_476_831_232, 1 << 30, 1 << 30));
         }),
         Task::new("06.2", "16 rows of 4 key heads", move || {
             append_rows(&qkv, 8, 4, 32, 100, strides, &mut k, &mut v);

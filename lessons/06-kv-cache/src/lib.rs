@@ -10,7 +10,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`exercises`] | the functions that a learner writes; everything below calls them |
-//! | [`memory`], [`shapes`] | bytes of a cache, for any model and for known ones |
+//! | [`memory`], [`batch`], [`shapes`] | bytes of a cache, and how many caches fit, for any model and for known ones |
 //! | [`place`] | where a number of the cache stands, where a row of a chunk stands |
 //! | [`append`], [`cache`] | a copy into preallocated memory, behind a write index |
 //! | [`offset`] | the mask of a chunk: the number of cached positions moves the triangle |
@@ -48,5 +48,5 @@ pub mod work;
 
 pub use cache::{CacheOrder, ContiguousCache};
 pub use error::CacheError;
-pub use exercises::{append, generate, mask, memory, offset};
+pub use exercises::{append, batch, generate, mask, memory, offset};
 pub use session::{Timed, Timings, cache_for};

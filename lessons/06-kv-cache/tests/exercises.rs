@@ -15,34 +15,21 @@ fn right_option(id: &str, why: &str, expected: &str) -> Vec<String> {
     options
 }
 
-/// 06.6 Rows and time: rows are counted and priced by lesson 02's table, so the answer follows from numbers.
+/// 06.6 Rows and time: rows are counted and priced by the rule of the question, so the answer follows from numbers.
 mod ex_06_6_rows_and_time {
     use generation::limits::rows_of_naive_loop;
     use kv_cache::work::rows_of_cached_loop;
 
-    /// Rows, and the time of a product over them in times of one row, measured in lesson 02.
-    const COSTS: [(f64, f64); 6] = [
-        (1.0, 1.0),
-        (4.0, 1.2),
-        (8.0, 1.3),
-        (12.0, 1.4),
-        (32.0, 2.4),
-        (128.0, 7.3),
-    ];
-
-    /// Interpolated between the two neighbours in the table; beyond the table, on its last line.
+    /// Time of a pass in times of one row: reading the weights up to 20 rows, arithmetic from there on.
     fn cost(rows: u32) -> f64 {
-        let segment = COSTS.windows(2).find(|w| f64::from(rows) <= w[1].0);
-        let segment = segment.unwrap_or(&COSTS[COSTS.len() - 2..]);
-        let ((x0, y0), (x1, y1)) = (segment[0], segment[1]);
-        y0 + (f64::from(rows) - x0) * (y1 - y0) / (x1 - x0)
+        f64::from(rows).max(20.0) / 20.0
     }
 
     #[test]
-    fn seventy_one_times_fewer_rows_are_about_five_times_less_time() {
+    fn seventy_one_times_fewer_rows_are_about_four_times_less_time() {
         let naive: f64 = (16..144).map(cost).sum();
-        let times = naive / (cost(16) + 127.0);
-        let why = format!("lesson 02's table added up, {times:.2} times");
+        let times = naive / (cost(16) + 127.0 * cost(1));
+        let why = format!("the costs of all passes added up, {times:.2} times");
         let options = super::right_option("06.6", &why, &format!("about {times:.0} times"));
         // The first option: as many times faster as the rows are fewer.
         let (naive, cached) = (rows_of_naive_loop(16, 128), rows_of_cached_loop(16, 128));
@@ -181,6 +168,54 @@ mod ex_06_1_memory {
     #[test]
     fn no_position_takes_no_memory() {
         expect("kv_bytes(32, 32, 128, 0, 1, 2)", kv_bytes(32, 32, 128, 0, 1, 2), 0);
+    }
+}
+
+/// 06.10 Largest batch: memory less a fifth, less weights and scratch, over the cache of one sequence.
+mod ex_06_10_largest_batch {
+    use super::expect;
+    use kv_cache::batch::largest_batch;
+
+    /// 100 bytes: 80 may be used, 50 are weights and 6 scratch, so 24 are left for sequences of 8.
+    #[test]
+    fn what_is_left_is_divided_by_one_sequence() {
+        expect("largest_batch(100, 50, 6, 8)", largest_batch(100, 50, 6, 8), 3);
+    }
+
+    /// A fifth stays free even where nothing else is in memory.
+    #[test]
+    fn a_fifth_of_the_memory_stays_free() {
+        expect("largest_batch(100, 0, 0, 10)", largest_batch(100, 0, 0, 10), 8);
+    }
+
+    /// The free fifth is a fifth of the memory, and not of what the weights leave: 80 - 50, and not 50 - 10.
+    #[test]
+    fn the_fifth_is_one_of_the_whole_memory() {
+        expect("largest_batch(100, 50, 0, 10)", largest_batch(100, 50, 0, 10), 3);
+    }
+
+    #[test]
+    fn scratch_takes_memory_too() {
+        expect("largest_batch(100, 0, 40, 10)", largest_batch(100, 0, 40, 10), 4);
+    }
+
+    /// 79 bytes of room hold seven sequences of 10 and not an eighth.
+    #[test]
+    fn a_part_of_a_sequence_does_not_fit() {
+        expect("largest_batch(100, 1, 0, 10)", largest_batch(100, 1, 0, 10), 7);
+    }
+
+    /// Weights of 120 in a memory of 100: no room, and no panic.
+    #[test]
+    fn weights_larger_than_the_memory_leave_no_room() {
+        expect("largest_batch(100, 120, 0, 10)", largest_batch(100, 120, 0, 10), 0);
+    }
+
+    /// Llama-7B in fp16 on a card of 24 GiB, with 1 GiB of scratch: 19.2 - 12.55 - 1 GiB hold five texts of 2048.
+    #[test]
+    fn llama_7b_on_a_card_of_24_gib_serves_five_texts() {
+        let found = largest_batch(24 << 30, 2 * 6_738_415_616, 1 << 30, 1 << 30);
+        expect("24 GiB, Llama-7B in fp16, texts of 2048", found, 5);
     }
 }
 

@@ -134,9 +134,8 @@ pub fn concatenate(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     }
     let result = story.race(race.baseline(PREALLOCATED[1]))?;
     story.say(
-        "In [heads, positions, head_dim] a row goes to one place for each key head, so appending takes a little \
-         longer. A later step shows the use of this order. Doubling is quick here and keeps up to twice the memory, \
-         which matters where memory is the limit.",
+        "Both orders are preallocated and copy nothing: new memory comes from growing, not from the layout, which a later \
+         step measures alone. Doubling is quick here and keeps up to twice the memory.",
     );
     let moves = concatenated.copied > 10 * concatenated.kept && concatenated.allocations >= LONGEST as u64;
     let still = [by_position, by_head]

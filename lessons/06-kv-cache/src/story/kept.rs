@@ -3,6 +3,7 @@
 use super::Scene;
 use generation::work::Work;
 use kv_cache::ContiguousCache;
+use kv_cache::batch::largest_batch;
 use kv_cache::forward::forward;
 use kv_cache::memory::kv_bytes;
 use kv_cache::offset::row_place;
@@ -100,6 +101,15 @@ pub fn ledger(story: &mut Story, scene: &mut Scene) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Weights of Llama-7B in fp16: 6 738 415 616 numbers.
+const LLAMA_7B: u64 = 2 * 6_738_415_616;
+const GIB: u64 = 1 << 30;
+
+/// Memory of this machine, in bytes.
+fn memory_here(story: &Story) -> u64 {
+    story.document().machine.memory_bytes
+}
+
 /// The formula, for known models.
 pub fn memory(story: &mut Story, scene: &Scene) {
     story.step(
@@ -137,6 +147,16 @@ pub fn memory(story: &mut Story, scene: &Scene) {
         "In fp16, two bytes a number. In grouped models several query heads share a key head: fewer key heads, less \
          memory. This book computes in f32, which takes twice as much.",
     );
+    let [largest, large] = [memory_here(story), 24 << 30].map(|memory| largest_batch(memory, LLAMA_7B, GIB, GIB));
+    story.values("largest batch here", largest);
+    story.values("largest batch in 24 GiB", large);
+    story.say(format!(
+        "\nThe largest batch is computed: (80 % of the memory - weights - scratch) / (bytes a token · length). Llama-7B \
+         in fp16 has {} of weights. With 1 GiB of scratch and texts of 2048 tokens, 24 GiB serve {large} texts at \
+         once, and the {} of this machine {largest}.",
+        number::bytes(LLAMA_7B),
+        number::bytes(memory_here(story)),
+    ));
     let cache = ContiguousCache::new(llama, 64);
     let layers = (0..llama.num_layers).flat_map(|layer| cache.layer(layer));
     let allocated = 4 * layers.map(|numbers| numbers.len() as u64).sum::<u64>();

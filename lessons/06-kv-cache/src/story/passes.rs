@@ -11,7 +11,7 @@ use kv_cache::forward::forward;
 use kv_cache::work::of_chunk;
 use kv_cache::{CacheError, ContiguousCache};
 use lab::chart::Chart;
-use lab::race::{Race, RaceResult};
+use lab::race::{Disturbance, Race, RaceResult};
 use lab::story::{Claim, Story, Verdict};
 use lab::{alloc, ledger};
 use layout::pool::Pool;
@@ -97,6 +97,10 @@ pub fn two_times(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         let times = result.ratio(CACHED, NAIVE);
         story.show_as(what, times, format!("{times:.2} times as fast after {longest} tokens"));
     }
+    let same_work = first.ratio(CACHED, NAIVE);
+    if let Some(sign) = Disturbance::of_ratio("the first token, the same work twice", same_work, 0.75..=1.35) {
+        story.say(format!("This machine is busy ({sign}); run again."));
+    }
     let chart = Chart::lines("two-times", "The cache helps every token but the first")
         .x_label("tokens of the prompt")
         .y_label("ms (logarithmic)")
@@ -169,6 +173,7 @@ pub fn views(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     let result = story.race(race.baseline(index).check(equal))?;
     let slower = |name: &str| 100.0 * (result.ratio(index, name) - 1.0);
     let (of_objects, of_copies) = (slower(objects), slower(copies));
+    story.values("percent longer, view objects", of_objects);
     let noise = 100.0 * result.noise(&[index, objects]);
     let is_noise = of_objects < noise;
     let found = match is_noise {
