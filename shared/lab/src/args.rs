@@ -1,6 +1,9 @@
-//! The flags that all lessons share.
+//! The flags that all lessons share, and the check of a flag that is a number.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Flags that mean the same in every lesson. Flatten it **once**, at the top of a binary's arguments: every flag is
 /// global, so it may stand before or after a subcommand.
@@ -19,7 +22,7 @@ pub struct CommonArgs {
     #[arg(long, global = true, value_name = "TEXT", help_heading = "Every lesson")]
     pub prompt: Option<String>,
     /// How many tokens to generate, instead of the lesson's own number
-    #[arg(long, global = true, value_name = "N", help_heading = "Every lesson")]
+    #[arg(long, global = true, value_name = "N", value_parser = within(0..=u32::MAX as usize), help_heading = "Every lesson")]
     pub tokens: Option<usize>,
     /// Threads that compute [default: as many as this machine has cores]
     #[arg(long, global = true, value_name = "N", value_parser = parse_threads, help_heading = "Every lesson")]
@@ -76,6 +79,26 @@ pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// The `value_parser` of a flag whose number must lie in `range`: `value_parser = within(1..=64_usize)`. The type says
+/// whether the number is whole. Not-a-number and the infinities lie in no range.
+pub fn within<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    move |text| match text.trim().parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => {
+            // A type of whole numbers does not read a half.
+            let kind = if "0.5".parse::<T>().is_ok() {
+                "number"
+            } else {
+                "whole number"
+            };
+            Err(format!("expected a {kind} from {} to {}", range.start(), range.end()))
+        }
+    }
+}
+
 fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(0) => Err("at least one thread must compute; leave the flag out to use all cores".into()),
@@ -119,6 +142,24 @@ mod tests {
             (cli.common.tokens, cli.common.prompt.as_deref(), cli.common.json),
             (Some(8), Some("Once"), true)
         );
+    }
+
+    #[test]
+    fn a_number_outside_its_range_is_refused_in_words() {
+        let count = within(1..=64_usize);
+        assert_eq!((count("1"), count(" 64 ")), (Ok(1), Ok(64)));
+        for text in ["0", "65", "-1", "2.5", "1e3", "", "many", "99999999999999999999999"] {
+            assert_eq!(
+                count(text),
+                Err("expected a whole number from 1 to 64".into()),
+                "{text:?}"
+            );
+        }
+        let share = within(0.0..=1.0_f64);
+        assert_eq!((share("0"), share("1"), share("0.25")), (Ok(0.0), Ok(1.0), Ok(0.25)));
+        for text in ["2", "-0.1", "nan", "inf", "-inf", "1e30", "half"] {
+            assert_eq!(share(text), Err("expected a number from 0 to 1".into()), "{text:?}");
+        }
     }
 
     #[test]

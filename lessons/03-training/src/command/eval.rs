@@ -14,7 +14,7 @@ use training::eval::{ByText, EvalReport, Subject, evaluate};
 #[derive(clap::Args)]
 pub struct Args {
     /// Stories to tell and check; the slow part
-    #[arg(long, default_value_t = EvalSize::FULL.prompts, value_name = "N")]
+    #[arg(long, default_value_t = EvalSize::FULL.prompts, value_name = "N", value_parser = lab::args::within(0..=100_000_usize))]
     stories: usize,
 }
 
@@ -76,7 +76,7 @@ pub fn summary(report: &EvalReport) -> String {
         );
         let faults: Vec<String> = told.faults.iter().map(|(fault, n)| format!("{fault} {n}")).collect();
         if !faults.is_empty() {
-            text += &format!("  the others: {}\n", faults.join(", "));
+            text += &format!("the others: {}\n", faults.join(", "));
         }
         text += &format!(
             "against the grammar's own continuation: BLEU {:.3}, ROUGE-L {:.3}; distinct-2 {:.3}, repeated 4-grams {:.3}\n",

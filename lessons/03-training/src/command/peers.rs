@@ -21,10 +21,10 @@ pub struct Args {
     #[arg(long, default_value = "python3", value_name = "PATH")]
     python: PathBuf,
     /// Windows of 512 tokens in a step
-    #[arg(long, default_value_t = 4, value_name = "N")]
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = lab::args::within(1..=1024_usize))]
     batch_size: usize,
     /// Steps of each
-    #[arg(long, default_value_t = 9, value_name = "N")]
+    #[arg(long, default_value_t = 9, value_name = "N", value_parser = lab::args::within(1..=10_000_usize))]
     rounds: usize,
 }
 

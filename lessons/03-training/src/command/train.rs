@@ -4,7 +4,7 @@ use crate::corpus_dir;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::args::CommonArgs;
+use lab::args::{CommonArgs, within};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use training::LlamaConfig;
@@ -28,34 +28,34 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "stories")]
     shape: Shape,
     /// Share of the tokens that are stories; the rest are books
-    #[arg(long, default_value_t = 0.7, value_name = "SHARE")]
+    #[arg(long, default_value_t = 0.7, value_name = "SHARE", value_parser = within(0.0..=1.0))]
     story_share: f64,
     /// Share of the first story windows that are recitals: lists said three times, which teach looking back
-    #[arg(long, default_value_t = 0.5, value_name = "SHARE")]
+    #[arg(long, default_value_t = 0.5, value_name = "SHARE", value_parser = within(0.0..=1.0))]
     recital_share: f64,
     /// The share of the run during which recitals are read
-    #[arg(long, default_value_t = 0.35, value_name = "SHARE")]
+    #[arg(long, default_value_t = 0.35, value_name = "SHARE", value_parser = within(0.0..=1.0))]
     recital_until: f64,
     /// How much a name, an animal, a thing, a colour, a place or a number counts in the loss; other tokens count 1
-    #[arg(long, default_value_t = 1.0, value_name = "WEIGHT")]
+    #[arg(long, default_value_t = 1.0, value_name = "WEIGHT", value_parser = within(0.0..=1000.0))]
     slot_weight: f64,
     /// Where the grammar draws a word, take all words that it might have drawn as targets
     #[arg(long)]
     spread_draws: bool,
     /// Windows of 512 tokens in one step
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = within(1..=1024_usize))]
     batch_size: Option<usize>,
     /// The highest learning rate
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = within(1e-9..=1.0))]
     peak_rate: Option<f64>,
     /// Steps over which the learning rate rises
-    #[arg(long, value_name = "STEPS")]
+    #[arg(long, value_name = "STEPS", value_parser = within(0..=1_000_000_000_u64))]
     warmup: Option<u64>,
     /// The share of the highest learning rate at which it ends
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = within(0.0..=1.0))]
     final_share: Option<f64>,
     /// Steps between two measurements, each with a checkpoint
-    #[arg(long, default_value_t = 200, value_name = "STEPS")]
+    #[arg(long, default_value_t = 200, value_name = "STEPS", value_parser = within(1..=1_000_000_000_u64))]
     eval_every: u64,
     /// Go on from the checkpoint in --out
     #[arg(long)]
