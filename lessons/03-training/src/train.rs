@@ -60,6 +60,33 @@ pub struct RunOptions {
     pub machine: String,
 }
 
+/// Why a run stops, apart from files that can not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The loss, the gradient or a measurement is no number any more: the learning rate was too high, or a weight was
+    /// damaged. Nothing of this step is written.
+    #[error(
+        "step {step}: expected a finite {what}, found {found}; {}; lower --peak-rate and run again{}",
+        match last_good {
+            Some(good) => format!("{} keeps the checkpoint of step {good}", out.display()),
+            None => format!("{} has no checkpoint of this run yet", out.display()),
+        },
+        if last_good.is_some() { " with --resume" } else { "" }
+    )]
+    NotFinite {
+        /// The step, counted from 0.
+        step: u64,
+        /// What was looked at.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// The run's folder.
+        out: PathBuf,
+        /// Number of steps of the last checkpoint, if there is one.
+        last_good: Option<u64>,
+    },
+}
+
 /// Seconds that a run took before it was interrupted; beside the checkpoint, whose bytes depend on no clock.
 const CLOCK_FILE: &str = "seconds.txt";
 
@@ -78,7 +105,8 @@ pub enum Event<'a> {
 /// `watch` sees every event and may stop the run there and then, as a power cut would; `None` is returned in that case.
 ///
 /// # Errors
-/// When a file can not be read or written, or the folder belongs to another run.
+/// When a file can not be read or written, when the folder belongs to another run, or when the loss is not finite
+/// ([`RunError`]); the last checkpoint and an earlier finished model then stay as they were.
 pub fn run(
     options: &RunOptions,
     mut watch: impl FnMut(Event<'_>) -> ControlFlow<()>,
@@ -125,11 +153,13 @@ pub fn run(
     }
     let mut curve = Vec::new();
     let mut seconds_before = 0.0;
+    let mut resumed = None;
     if options.resume
         && let Some(progress) = checkpoint::load(out, &mut trainer)?
     {
         stream.seek(serde_json::from_value(progress.cursor).context("cursor of the checkpoint")?);
         curve = progress.curve;
+        resumed = Some((progress.step, progress.tokens));
         let text = std::fs::read_to_string(out.join(CLOCK_FILE)).unwrap_or_default();
         seconds_before = text.trim().parse().unwrap_or(0.0);
     }
@@ -137,6 +167,10 @@ pub fn run(
     let slot_words = slot_words(&tokenizer, trainer.model.config.vocab_size);
     let schedule = &options.schedule;
     let tokens_before = earlier.as_ref().map_or(0, |record| record.tokens);
+    let mut last_good = resumed.map(|(step, _)| step);
+    // The interrupted run may have had another batch size or length.
+    let (known_step, known_tokens) = resumed.unwrap_or((0, tokens_before));
+    let tokens_at = |step: u64| known_tokens + (step - known_step) * schedule.tokens_per_step();
     // The mean loss between two measurements; it starts anew at each checkpoint, so it need not be in it.
     let (mut loss_sum, mut loss_steps) = (0.0, 0);
     while trainer.step < schedule.num_steps() {
@@ -156,19 +190,34 @@ pub fn run(
         let report = trainer.train(&batch)?;
         loss_sum += report.loss;
         loss_steps += 1;
+        let finite = |what, found: f64| match found.is_finite() {
+            true => Ok(()),
+            false => Err(RunError::NotFinite {
+                step: report.step,
+                what,
+                found,
+                out: out.clone(),
+                last_good,
+            }),
+        };
+        finite("loss", report.loss)?;
+        finite("norm of the gradients", report.gradient_norm)?;
         if watch(Event::Step(report)).is_break() {
             return Ok(None);
         }
         let is_last = trainer.step == schedule.num_steps();
         if trainer.step.is_multiple_of(options.eval_every) || is_last {
-            curve.push(CurvePoint {
+            let point = CurvePoint {
                 step: trainer.step,
-                tokens: tokens_before + trainer.step * schedule.tokens_per_step(),
+                tokens: tokens_at(trainer.step),
                 train: loss_sum / f64::from(loss_steps),
                 stories: nats_per_token(&trainer.model, &held_out.stories, 16_384),
                 literature: nats_per_token(&trainer.model, &held_out.literature, 16_384),
                 learning_rate: report.learning_rate,
-            });
+            };
+            finite("loss on held-out stories", point.stories)?;
+            finite("loss on held-out literature", point.literature)?;
+            curve.push(point);
             (loss_sum, loss_steps) = (0.0, 0);
             write_curve(out, &curve)?;
             let point = curve.last().expect("just pushed");
@@ -178,11 +227,12 @@ pub fn run(
             let progress = Progress {
                 step: trainer.step,
                 optimizer_steps: Some(trainer.optimizer().state().steps),
-                tokens: tokens_before + trainer.step * schedule.tokens_per_step(),
+                tokens: tokens_at(trainer.step),
                 cursor: serde_json::to_value(stream.cursor())?,
                 curve: curve.clone(),
             };
             checkpoint::save(out, &trainer, &progress)?;
+            last_good = Some(trainer.step);
             let seconds = seconds_before + started.elapsed().as_secs_f64();
             write_whole(&out.join(CLOCK_FILE), format!("{seconds:.1}\n").as_bytes())?;
             if watch(Event::Saved(trainer.step)).is_break() {
@@ -192,7 +242,7 @@ pub fn run(
     }
 
     write_folder(out, &trainer.model)?;
-    let tokens = schedule.num_steps() * schedule.tokens_per_step();
+    let tokens = tokens_at(trainer.step) - tokens_before;
     let this = RunRecord {
         command: options.command.clone(),
         seed: options.seed,

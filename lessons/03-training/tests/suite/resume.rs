@@ -9,7 +9,7 @@ use training::LlamaConfig;
 use training::checkpoint;
 use training::corpus::literature::FILES;
 use training::record::TrainingRecord;
-use training::train::{Event, RunOptions, run};
+use training::train::{Event, RunError, RunOptions, run};
 
 fn options(out: &Path, num_threads: usize, resume: bool) -> RunOptions {
     let config = LlamaConfig {
@@ -149,4 +149,65 @@ fn a_finished_folder_is_trained_further_from_where_it_read() {
     assert_eq!(after.runs.len(), 2);
     let tokens: Vec<u64> = after.curve.iter().map(|p| p.tokens).collect();
     assert_eq!(tokens, [256, 512, 768, 1024, 1280, 1536]);
+}
+
+/// The rate that the command refuses, given to the run itself: it stops at the first loss that is no number.
+#[test]
+fn a_loss_that_is_not_finite_stops_the_run_and_keeps_what_was_good() {
+    let out = tempfile::tempdir().unwrap();
+    unbroken(out.path(), 1);
+    let files = [checkpoint::FILE_NAME, "model.safetensors", "curve.csv", "training.json"];
+    let before = files.map(|file| std::fs::read(out.path().join(file)).unwrap());
+    let mut hot = options(out.path(), 1, true);
+    hot.schedule.tokens *= 2;
+    hot.schedule.peak_rate = 1e30;
+    let error = run(&hot, |_| ControlFlow::Continue(())).unwrap_err();
+    let Some(RunError::NotFinite { last_good, found, .. }) = error.downcast_ref() else {
+        panic!("{error}");
+    };
+    assert_eq!((*last_good, found.is_finite()), (Some(12), false));
+    let said = error.to_string();
+    for word in [
+        "expected a finite",
+        "keeps the checkpoint of step 12",
+        "lower --peak-rate",
+        "--resume",
+    ] {
+        assert!(said.contains(word), "{said}");
+    }
+    let after = files.map(|file| std::fs::read(out.path().join(file)).unwrap());
+    assert!(before == after, "a good file was replaced");
+    hot.schedule.peak_rate = 1e-3;
+    run(&hot, |_| ControlFlow::Continue(())).unwrap().unwrap();
+}
+
+#[test]
+fn a_run_that_is_hot_from_the_beginning_leaves_no_checkpoint() {
+    let out = tempfile::tempdir().unwrap();
+    let mut hot = options(out.path(), 1, false);
+    hot.schedule.peak_rate = 1e30;
+    let error = run(&hot, |_| ControlFlow::Continue(())).unwrap_err();
+    assert!(
+        error.to_string().contains("has no checkpoint of this run yet"),
+        "{error}"
+    );
+    assert!(!out.path().join(checkpoint::FILE_NAME).exists() && !out.path().join("model.safetensors").exists());
+}
+
+/// Twelve steps of 64 tokens, then a resumed run whose length is shorter, and one with another batch size.
+#[test]
+fn a_resumed_run_counts_every_token_once() {
+    let out = tempfile::tempdir().unwrap();
+    unbroken(out.path(), 1);
+    let mut shorter = options(out.path(), 1, true);
+    shorter.schedule.tokens = 4 * 64;
+    let record = run(&shorter, |_| ControlFlow::Continue(())).unwrap().unwrap();
+    assert_eq!((record.tokens, record.runs[0].tokens), (12 * 64, 12 * 64));
+    let mut wider = options(out.path(), 1, true);
+    wider.schedule.batch_size = 4;
+    wider.schedule.tokens = 16 * 128;
+    let record = run(&wider, |_| ControlFlow::Continue(())).unwrap().unwrap();
+    assert_eq!(record.tokens, 12 * 64 + 4 * 128);
+    assert_eq!(record.curve.last().unwrap().tokens, record.tokens);
+    assert_eq!(record.windows, 12 * 2 + 4 * 4);
 }
