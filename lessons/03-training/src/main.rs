@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use lab::args::CommonArgs;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
@@ -28,18 +29,21 @@ enum Command {
     Train(command::train::Args),
     /// Measure a folder that this lesson wrote on held-out text, questions and stories
     Eval(command::eval::Args),
+    /// Compare the stories of two folders with the authors hidden, and test the choices
+    Judge(command::judge::Args),
     /// Race a training step against the same step in PyTorch, where Python has torch
     Peers(command::peers::Args),
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
     let cli = Cli::parse();
-    match &cli.command {
+    lab::exit::code(match &cli.command {
         None => story::tell(&cli.common),
         Some(Command::Train(args)) => command::train::train(args, &cli.common),
         Some(Command::Eval(args)) => command::eval::eval(args, &cli.common),
+        Some(Command::Judge(args)) => command::judge::judge(args, &cli.common),
         Some(Command::Peers(args)) => command::peers::peers(args, &cli.common),
-    }
+    })
 }
 
 /// The folder of the books.

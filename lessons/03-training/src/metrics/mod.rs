@@ -8,11 +8,13 @@
 //! | story check | does it write? stories that pass the grammar's checker | `tasks` |
 //! | BLEU, ROUGE-L | how near to a reference? (low where many answers are right) | `overlap` |
 //! | distinct-n, repetition | does it always say the same? | `diversity` |
+//! | a person's choices | which of two texts is better, the authors hidden? | `judge` |
 //!
 //! The model comes in as a closure, from tokens to logits or from a prompt to text, so any implementation of a model is
 //! measured by the same code.
 
 pub mod diversity;
+pub mod judge;
 pub mod overlap;
 pub mod perplexity;
 pub mod tasks;

@@ -4,6 +4,7 @@ mod claims;
 mod common;
 mod data;
 mod figure;
+mod flags;
 mod golden;
 mod grammar;
 mod invariants;

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use training::TokenId;
 use training::corpus::evaluation::StoryPrompt;
 use training::grammar::{QuestionKind, TaskItem};
+use training::metrics::judge::{Pair, Tally, b_stands_first, judge, sign_test};
 use training::metrics::tasks::Completion;
 use training::metrics::{bleu, distinct_n, repetition, rouge_l, score_document, story_report, task_accuracy, words};
 use training::ngram::{MAX_ORDER, Ngram};
@@ -223,4 +224,73 @@ fn the_grammar_itself_tells_perfect_stories_and_a_cut_one_is_faulty() {
         ended: false,
     });
     assert_eq!(endless.faults["does not end"], 20);
+}
+
+/// The exact binomial values, as `scipy.stats.binomtest(a, a + b).pvalue` gives them.
+#[test]
+fn the_sign_test_is_the_exact_binomial_one() {
+    #[track_caller]
+    fn check(a: u64, b: u64, expected: f64) {
+        for p in [sign_test(a, b), sign_test(b, a)] {
+            assert!((p - expected).abs() < 1e-12, "{a} to {b}: {p} instead of {expected}");
+        }
+    }
+    check(0, 0, 1.0);
+    check(1, 0, 1.0);
+    check(5, 5, 1.0);
+    check(5, 0, 0.0625);
+    check(8, 2, 112.0 / 1024.0);
+    check(15, 5, 2.0 * 21_700.0 / 1_048_576.0);
+    assert!(sign_test(2000, 0) >= 0.0 && sign_test(2000, 1900).is_finite());
+}
+
+fn pairs(num_pairs: usize) -> Vec<Pair> {
+    let pair = |index: usize| Pair {
+        prompt: format!("prompt {index}"),
+        a: format!("a wrote {index}"),
+        b: format!("b wrote {index}"),
+    };
+    (0..num_pairs).map(pair).collect()
+}
+
+/// A judge who always takes the text of A, wherever it stands.
+#[test]
+fn choices_go_to_the_hidden_author() {
+    let (seed, pairs) = (7, pairs(12));
+    let keys = |index| if b_stands_first(seed, index) { "2\n" } else { "1\n" };
+    let typed: String = (0..pairs.len()).map(keys).collect();
+    assert!(
+        typed.contains('1') && typed.contains('2'),
+        "both sides occur: {typed:?}"
+    );
+    let mut shown = Vec::new();
+    let tally = judge(&pairs, seed, &mut typed.as_bytes(), &mut shown).unwrap();
+    assert_eq!(tally, Tally { a: 12, b: 0, ties: 0 });
+    let shown = String::from_utf8(shown).unwrap();
+    let first = if b_stands_first(seed, 0) {
+        "1) b wrote 0"
+    } else {
+        "1) a wrote 0"
+    };
+    assert!(
+        shown.contains(first) && shown.contains("Pair 12 of 12: prompt 11"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn ties_other_keys_and_an_early_end_are_no_choices() {
+    let mut equal = pairs(4);
+    equal[0].b = equal[0].a.clone();
+    let judged = |typed: &str| judge(&equal, 1, &mut typed.as_bytes(), &mut Vec::<u8>::new()).unwrap();
+    assert_eq!(
+        judged(""),
+        Tally {
+            ties: 1,
+            ..Tally::default()
+        },
+        "equal texts are not shown"
+    );
+    assert_eq!(judged("=\n＝\nx\n\n=\n").ties, 4);
+    assert_eq!(judged("q\n1\n2\n"), judged(""));
 }
