@@ -79,45 +79,36 @@ pub fn memory(story: &mut Story, model: &Llama) -> Result<()> {
     drop(loss);
     let mib = |bytes: f64| bytes / (1024.0 * 1024.0);
     let half_weights = parameters / 2.0;
-    let per_token = 2 * config.num_layers * config.kv_size() * 4;
-    story.show_as(
-        "weights, gradients, two moments",
-        4.0 * parameters,
-        format!("4 x {:.1} MiB", mib(parameters)),
+    let per_token = (2 * config.num_layers * config.kv_size() * 4) as f64;
+    for (key, bytes) in [
+        ("weights, gradients, two moments", 4.0 * parameters),
+        ("the tape of one step, 4 x 512 tokens", tape),
+        ("inference: weights in bf16", half_weights),
+        ("inference: keys and values in f32, per token", per_token),
+    ] {
+        story.show_as(key, bytes, lab::number::bytes(bytes as u64));
+    }
+    let chart = Chart::bars(
+        "memory",
+        "Training on 2048 tokens holds far more than inference with 512",
+    )
+    .y_label("MiB")
+    .stack(
+        "training",
+        &[
+            ("weights", mib(parameters)),
+            ("gradients", mib(parameters)),
+            ("moments", mib(2.0 * parameters)),
+            ("tape", mib(tape)),
+        ],
+    )
+    .stack(
+        "inference",
+        &[
+            ("weights", mib(half_weights)),
+            ("keys and values", mib(512.0 * per_token)),
+        ],
     );
-    story.show_as(
-        "the tape of one step, 4 x 512 tokens",
-        tape,
-        format!("{:.0} MiB", mib(tape)),
-    );
-    story.show_as(
-        "inference: weights in bf16",
-        half_weights,
-        format!("{:.1} MiB", mib(half_weights)),
-    );
-    story.show_as(
-        "inference: keys and values in f32, per token",
-        per_token,
-        format!("{} KiB", per_token / 1024),
-    );
-    let chart = Chart::bars("memory", "Memory to train on 2048 tokens, and to infer with 512")
-        .y_label("MiB")
-        .stack(
-            "training",
-            &[
-                ("weights", mib(parameters)),
-                ("gradients", mib(parameters)),
-                ("moments", mib(2.0 * parameters)),
-                ("tape", mib(tape)),
-            ],
-        )
-        .stack(
-            "inference",
-            &[
-                ("weights", mib(half_weights)),
-                ("keys and values", mib(512.0 * per_token as f64)),
-            ],
-        );
     story.chart(&chart)?;
     story.say(
         "Lesson 04 opens the file with the weights; lesson 05 asks what each token costs when nothing else is kept.",

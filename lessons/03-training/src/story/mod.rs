@@ -44,9 +44,9 @@ pub fn tell(args: &CommonArgs) -> Result<()> {
     opening::opening(&mut story, &subject, &grammar, &set);
     text::text_to_ids(&mut story, &subject.tokenizer, &set);
     text::windows(&mut story, &grammar, &literature, &subject.tokenizer);
-    miniature::miniature(&mut story, &literature, &subject.tokenizer, &pool)?;
+    let lost_in_order = miniature::miniature(&mut story, &literature, &subject.tokenizer, &pool)?;
     curve::curve(&mut story, &subject)?;
-    evaluation::evaluation(&mut story, &subject, &set, &folder)?;
+    evaluation::evaluation(&mut story, &subject, &set, &folder, lost_in_order)?;
     cost::fused(&mut story, &pool)?;
     cost::memory(&mut story, &subject.model)?;
     story.finish()

@@ -15,7 +15,7 @@ const NOT_OURS: [&str; 12] = [
     "model ",
     "copied",
     "not yet",
-    "Claim D1",
+    "Claim D",
     "claims",
     "chart",
     "figures",
