@@ -6,6 +6,7 @@ mod story;
 use clap::{Parser, Subcommand};
 use lab::args::CommonArgs;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: lab::alloc::CountingAllocator = lab::alloc::CountingAllocator::new();
@@ -73,9 +74,9 @@ enum Command {
     },
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let args = Args::parse();
-    match args.command {
+    lab::exit::code(match args.command {
         Some(Command::Convert { from, folder, dtype }) => commands::convert(&args.common, &from, &folder, dtype),
         Some(Command::Verify {
             file: Some(file),
@@ -98,10 +99,8 @@ fn main() -> anyhow::Result<()> {
             commands::manifest(&args.common, manifest, write, addition)
         }
         Some(Command::Peak { folder, plan }) => {
-            let report = story::measure_peak(&folder, plan)?;
-            println!("{}", serde_json::to_string(&report)?);
-            Ok(())
+            story::measure_peak(&folder, plan).map(|report| println!("{}", serde_json::json!(report)))
         }
         None => story::tell(&args.common),
-    }
+    })
 }

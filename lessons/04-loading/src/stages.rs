@@ -6,7 +6,12 @@
 //! mapped         config + header   mmap               -                     -                 page faults, then rows
 //! packed         config + header   mmap               -                     page faults,      panels
 //!                                                                           reorder
+//! drawn          config + header   random numbers     read() every byte     -                 rows where they lie
+//! widened        config + header   allocate buffers   read() every byte     to f32, reorder   panels
 //! ```
+//!
+//! The last two show what else a stage may hold. A framework that builds the model before it opens the file draws
+//! weights that the file then replaces; a caller that wants another type converts every number.
 //!
 //! A CPU computes from the memory into which the file was read, so "move to the device" takes no time, unless the
 //! weights are moved into the order that the kernels read best: lesson 02's panels.
@@ -26,6 +31,7 @@ use layout::pool::Pool;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use training::random::Random;
 
 /// Where the weights are when they are computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +42,10 @@ pub enum Plan {
     Mapped,
     /// In panels, into which they were moved from the mapping.
     Packed,
+    /// In buffers that held random weights before the file was read into them.
+    Drawn,
+    /// In panels of `f32`, converted from buffers into which the file was read.
+    Widened,
 }
 
 /// The time of each stage.
@@ -76,6 +86,23 @@ impl Stages {
     pub fn total(&self) -> Duration {
         self.load() + self.first_token
     }
+
+    /// The median of each stage over several loads; zero without a load.
+    pub fn medians(loads: &[Stages]) -> Stages {
+        let of = |time: fn(&Stages) -> Duration| {
+            let mut times: Vec<Duration> = loads.iter().map(time).collect();
+            times.sort();
+            times.get(times.len() / 2).copied().unwrap_or_default()
+        };
+        Stages {
+            config: of(|s| s.config),
+            instantiate: of(|s| s.instantiate),
+            copy: of(|s| s.copy),
+            device: of(|s| s.device),
+            first_token: of(|s| s.first_token),
+            next_token: of(|s| s.next_token),
+        }
+    }
 }
 
 /// One matrix, as stored bytes or in panels.
@@ -106,15 +133,21 @@ pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, 
     // The file was mapped with the header (one system call), so only the buffers are left to allocate.
     let start = Instant::now();
     let mut buffers: Vec<Vec<u8>> = Vec::new();
-    if plan == Plan::Eager {
+    let reads = matches!(plan, Plan::Eager | Plan::Drawn | Plan::Widened);
+    if reads {
         let lengths = names.iter().filter_map(|name| checkpoint.bytes(name));
         buffers = lengths.map(|(_, bytes)| Vec::with_capacity(bytes.len())).collect();
+    }
+    if plan == Plan::Drawn {
+        let mut random = Random::at(&[0]);
+        buffers.iter_mut().for_each(|buffer| draw(buffer, &mut random));
     }
     stages.instantiate = start.elapsed();
 
     let start = Instant::now();
-    if plan == Plan::Eager {
+    if reads {
         for (name, buffer) in names.iter().zip(&mut buffers) {
+            buffer.clear();
             read_stored(folder, &checkpoint, name, buffer)?;
         }
     }
@@ -130,7 +163,8 @@ pub fn load_and_compute(folder: &Path, plan: Plan, pool: &Pool) -> Result<(f64, 
         let (rows, cols) = (entry.shape[0], entry.shape[1]);
         matrices.push(match plan {
             Plan::Packed => Matrix::Panels(packer.pack(&checkpoint, name, rows, cols)?),
-            Plan::Mapped | Plan::Eager => Matrix::Rows {
+            Plan::Widened => Matrix::Panels(packer.widen(entry.dtype, &buffers[index], rows, cols)),
+            Plan::Mapped | Plan::Eager | Plan::Drawn => Matrix::Rows {
                 dtype: entry.dtype,
                 bytes: buffers.get(index).map_or(mapped, Vec::as_slice),
                 rows,
@@ -167,6 +201,22 @@ impl Packer {
         }
         source.read_f32(name, &mut self.f32)?;
         Ok(PackedMatrix::from_f32(&self.f32, rows, cols))
+    }
+
+    fn widen(&mut self, dtype: Dtype, stored: &[u8], rows: usize, cols: usize) -> PackedMatrix {
+        self.f32.clear();
+        widen(dtype, stored, &mut self.f32);
+        PackedMatrix::from_f32(&self.f32, rows, cols)
+    }
+}
+
+/// Fills the room of a buffer with uniform numbers in the range of an initialised layer, two for each draw.
+fn draw(buffer: &mut Vec<u8>, random: &mut Random) {
+    let uniform = |bits: u64| u64::from((bits as i32 as f32 / 2.0_f32.powi(36)).to_bits());
+    buffer.resize(buffer.capacity(), 0);
+    for pair in buffer.as_chunks_mut::<8>().0 {
+        let bits = random.next_u64();
+        *pair = (uniform(bits) | uniform(bits >> 32) << 32).to_le_bytes();
     }
 }
 

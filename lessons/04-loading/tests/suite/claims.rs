@@ -8,8 +8,9 @@ use loading::damage::Damage;
 use loading::folder::open_weights;
 use loading::manifest::{FileRecord, Manifest, sha256_bytes, verify_file};
 use loading::rounding::{Rule, mean_ratio};
-use loading::stages::{Plan, load_and_compute};
+use loading::stages::{Plan, Stages, load_and_compute};
 use loading::{Dtype, LoadError, WeightSource};
+use std::time::Duration;
 
 /// M1: bf16 needs half the bytes for the same values.
 #[test]
@@ -30,7 +31,7 @@ fn bf16_reads_half_the_bytes_of_f32() {
         read.push(ledger.bytes_read);
         assert_eq!(ledger.get("tensors_read"), copy.names().len() as u64);
         let pool = layout::pool::Pool::new(2);
-        for plan in [Plan::Eager, Plan::Mapped, Plan::Packed] {
+        for plan in [Plan::Eager, Plan::Mapped, Plan::Packed, Plan::Drawn, Plan::Widened] {
             sums.push(load_and_compute(temporary.path(), plan, &pool).unwrap().0);
         }
     }
@@ -40,6 +41,31 @@ fn bf16_reads_half_the_bytes_of_f32() {
         assert!((sum / sums[0] - 1.0).abs() < 1e-4, "{sums:?}");
     }
     assert_eq!(sums[0].to_bits(), sums[1].to_bits(), "mapped or read, the same bytes");
+    assert_eq!(
+        sums[0].to_bits(),
+        sums[3].to_bits(),
+        "nothing is left of the drawn weights"
+    );
+    assert_eq!(
+        sums[2].to_bits(),
+        sums[4].to_bits(),
+        "converted from buffers or from the mapping"
+    );
+}
+
+/// Each stage has a median of its own: a slow copy in one load and a slow move in another are both left out.
+#[test]
+fn a_slow_stage_of_one_load_is_not_the_median() {
+    let load = |config, copy, device| Stages {
+        config: Duration::from_millis(config),
+        copy: Duration::from_millis(copy),
+        device: Duration::from_millis(device),
+        ..Stages::default()
+    };
+    let medians = Stages::medians(&[load(1, 900, 30), load(2, 20, 800), load(9, 21, 31)]);
+    assert_eq!(medians.named().map(|(_, time)| time.as_millis()), [2, 0, 21, 31, 0]);
+    assert_eq!(medians.load(), Duration::from_millis(54));
+    assert_eq!(Stages::medians(&[]).total(), Duration::ZERO);
 }
 
 /// Opening a folder reads headers only.
