@@ -1,9 +1,9 @@
 //! Lesson 08, continuous batching: when may requests join and leave?
 //!
-//! A static batch is like a bus: it leaves when it is full or has waited long enough, and its passengers stay to the
-//! end. Its places stay taken until the longest answer is complete. But the rows of different requests do not depend on
-//! each other: they share the weights and nothing else. So the batch may be put together anew at every step. Finished
-//! requests leave, waiting ones join, and the places stay full.
+//! A static batch starts when it is full or has waited long enough, and it holds all its requests until the longest
+//! answer is complete. But the rows of different requests do not depend on each other: they share the weights and
+//! nothing else. So the batch may be put together anew at every step. Finished requests leave, waiting ones join, and
+//! the places stay full.
 //!
 //! **New here**, in reading order: requests and their queues, the ragged batch, memory in slots, the forward pass that
 //! all later lessons keep, the engine.

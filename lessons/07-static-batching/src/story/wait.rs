@@ -265,7 +265,7 @@ fn starting_values(story: &mut Story, server: &Server) -> anyhow::Result<()> {
     ];
     story.rows(&header, busy.chain([quiet_row]));
     story.values("offline_rate", SIZES.map(|size| server.full_rate(size)));
-    story.values("p99", &grid);
+    story.values("p99", grid);
     story.values("p99_quiet", quiet);
     story.say(format!(
         "The rate of full batches is in times of one at a time, P99 in times of a request alone; the load is {ONLINE} \

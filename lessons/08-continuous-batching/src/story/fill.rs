@@ -1,4 +1,4 @@
-//! The fill of the batch over time, and the share of its memory that is used.
+//! The fill of the batch over time.
 
 use super::load::{Mix, longest, plan, submit};
 use super::{SLOTS, Scene, timeline, trace};
@@ -31,7 +31,7 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
         ),
         ("continuous (08)", timeline::running(&timeline::of_trace(&steps, SLOTS))),
     ];
-    let mut chart = Chart::lines("fill", "Who moves in each step")
+    let mut chart = Chart::lines("fill", "The engine stays full while requests wait")
         .x_label("step")
         .y_label("requests that move")
         .note(&format!("{} requests, 6 : 3 : 1, batch {SLOTS}", mix.jobs.len()))
@@ -48,13 +48,6 @@ pub fn fill(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<(
     }
     let running: Vec<_> = schedules.iter().map(|(_, running)| running).collect();
     story.values("running", running);
-    let context = scene.model.config.llama.max_seq_len;
-    let seats = steps.iter().flat_map(|step| &step.computed);
-    let held: usize = seats.map(|seat| seat.first_position + seat.rows).sum();
-    let share = held as f64 / (steps.len() * SLOTS * context).max(1) as f64;
-    let percent = 100.0 * share;
-    let text = format!("{percent:.1} % of {SLOTS} slots of {context} positions, the model's context");
-    story.show_as("room that is used", share, text);
     story.chart(&chart)?;
     Ok(())
 }

@@ -57,7 +57,7 @@ pub fn raced(story: &mut Story, scene: &Scene, mixes: &[Mix]) -> anyhow::Result<
         .iter()
         .map(|(mix, slots, race)| (mix.id, *slots, gain(race)))
         .collect();
-    story.values("gains", &raced);
+    story.values("gains", raced);
     claims(story, &gains, &races, &prices);
     let chart = Chart::bars("mixes", "The gain follows the spread of the lengths")
         .y_label("tokens a second")
