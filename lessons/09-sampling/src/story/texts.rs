@@ -165,8 +165,8 @@ fn shared_runs(answers: &[Vec<TokenId>]) -> f64 {
     let (mut shared, mut all) = (0, 0);
     for (index, answer) in answers.iter().enumerate() {
         for run in answer.windows(RUN) {
-            let others = answers.iter().enumerate().filter(|(other, _)| *other != index);
-            shared += usize::from(others.into_iter().any(|(_, text)| has(text, run)));
+            let mut others = answers.iter().enumerate().filter(|(other, _)| *other != index);
+            shared += usize::from(others.any(|(_, text)| has(text, run)));
             all += 1;
         }
     }
