@@ -93,7 +93,7 @@ fn groups<'a>(chart: &'a Chart, bars: &'a Bars, thickness: f64) -> Vec<Group<'a>
             .map(|line| font::cut(line, theme::BODY, NAME_ROOM))
             .collect();
         let height = (thickness * bars_in_a_group(bars) as f64).max(name.len() as f64 * NAME_LINE);
-        let values = value_texts(bars, row, key);
+        let values = value_texts(bars, row, key, words(chart));
         Group {
             key,
             row,
@@ -142,13 +142,13 @@ fn legend(chart: &Chart, bars: &Bars) -> Vec<(Swatch, String)> {
 }
 
 /// The texts behind the bars of one group: value, and ratio to the baseline where there is one. One for a stack.
-fn value_texts(bars: &Bars, row: &[Option<f64>], key: &str) -> Vec<String> {
+fn value_texts(bars: &Bars, row: &[Option<f64>], key: &str, words: [&str; 2]) -> Vec<String> {
     let is_baseline = |key: &str| bars.baseline.as_deref() == Some(key);
     let group = bars.groups.iter().find(|(key, _)| is_baseline(key)).map(|(_, row)| row);
     if bars.stacked {
         let total = |row: &[Option<f64>]| row.iter().flatten().sum::<f64>();
         let reference = group.map(|row| total(row)).filter(|_| !is_baseline(key));
-        return vec![with_ratio(bars, total(row), reference)];
+        return vec![with_ratio(bars, total(row), reference, words)];
     }
     let part_of_baseline = bars.parts.iter().position(|part| is_baseline(part));
     let told = row.iter().enumerate().map(|(part, value)| {
@@ -157,22 +157,41 @@ fn value_texts(bars: &Bars, row: &[Option<f64>], key: &str) -> Vec<String> {
             Some(at) => row[at].filter(|_| at != part),
             None => group.and_then(|row| row[part]).filter(|_| !is_baseline(key)),
         };
-        value.map_or("no value".to_string(), |value| with_ratio(bars, value, reference))
+        value.map_or("no value".to_string(), |value| {
+            with_ratio(bars, value, reference, words)
+        })
     });
     told.collect()
 }
 
-fn with_ratio(bars: &Bars, value: f64, reference: Option<f64>) -> String {
+/// A value, and what it is against the baseline: `3.18 (9.4 times slower)` where less is better, `3.18 (×0.11)` where
+/// more is.
+fn with_ratio(bars: &Bars, value: f64, reference: Option<f64>, [better, worse]: [&str; 2]) -> String {
     let shown = value_text(value);
-    match reference {
-        Some(reference) if reference != 0.0 && value != 0.0 => {
-            let ratio = match bars.less_is_better {
-                true => reference / value,
-                false => value / reference,
-            };
-            format!("{shown} (×{})", short(ratio))
-        }
-        _ => shown,
+    let Some(reference) = reference.filter(|reference| *reference != 0.0 && value != 0.0) else {
+        return shown;
+    };
+    if !bars.less_is_better {
+        return format!("{shown} (×{})", short(value / reference));
+    }
+    let (ratio, word) = if value < reference {
+        (reference / value, better)
+    } else {
+        (value / reference, worse)
+    };
+    match short(ratio).as_str() {
+        "1" => format!("{shown} (equal)"),
+        ratio => format!("{shown} ({ratio} times {word})"),
+    }
+}
+
+/// What a bar is called that has a smaller or a larger value than the baseline, where less is better.
+fn words(chart: &Chart) -> [&'static str; 2] {
+    const TIMES: [&str; 6] = ["s", "ms", "µs", "ns", "seconds", "minutes"];
+    let mut unit = chart.text("y").split(|c: char| !c.is_alphabetic());
+    match unit.any(|word| TIMES.contains(&word)) {
+        true => ["faster", "slower"],
+        false => ["less", "more"],
     }
 }
 

@@ -40,16 +40,16 @@ impl Chart {
             "{name:?} is a bar of this chart"
         );
         bars.baseline = Some(key);
-        let words = if bars.less_is_better {
-            "times as good as"
+        let compared = if bars.less_is_better {
+            format!("compared with {name}")
         } else {
-            "times"
+            format!("×: times {name}")
         };
-        self.label("compared", &format!("×: {words} {name}"))
+        self.label("compared", &compared)
     }
 
-    /// Less is better: the ratio to the baseline says how many times as good a bar is (half the time: ×2). Call it
-    /// before [`Chart::baseline`].
+    /// Less is better: behind a bar stands how many times faster or slower (less or more, where the unit is no time) it
+    /// is than the baseline. Call it before [`Chart::baseline`].
     #[track_caller]
     pub fn less_is_better(mut self) -> Self {
         let Body::Bars(bars) = &mut self.body else {

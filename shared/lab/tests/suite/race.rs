@@ -230,8 +230,11 @@ fn the_table_shows_bars_ratios_and_what_spread_means() {
 fn a_race_becomes_lines_where_it_has_an_x_and_bars_where_not() {
     let bars = result(Better::Lower, &[("old", None, [12.0; 5]), ("new", None, [3.0; 5])]);
     let svg = Chart::from_race(&bars).to_svg().unwrap();
-    assert!(svg.contains(">\n3 (×4)\n<"), "{svg}");
-    assert!(svg.contains(">\n×: times as good as old\n<"), "{svg}");
+    assert!(svg.contains(">\n3 (4 times faster)\n<"), "{svg}");
+    assert!(svg.contains(">\ncompared with old\n<"), "{svg}");
+    let slower = result(Better::Lower, &[("old", None, [12.0; 5]), ("new", None, [112.8; 5])]);
+    let svg = Chart::from_race(&slower).to_svg().unwrap();
+    assert!(svg.contains(">\n113 (9.4 times slower)\n<"), "{svg}");
     let lines = result(
         Better::Lower,
         &[("old", Some(1.0), [12.0; 5]), ("old", Some(2.0), [3.0; 5])],
