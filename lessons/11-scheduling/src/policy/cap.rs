@@ -25,6 +25,10 @@ impl<P: Policy> Policy for LengthCap<P> {
         (is_behind(a).cmp(&is_behind(b))).then_with(|| self.inner.compare(now, a, b))
     }
 
+    fn may_join(&self, candidate: &Candidate) -> bool {
+        self.inner.may_join(candidate)
+    }
+
     /// The cap only orders those that wait: a victim is chosen by the class that the inner policy gives.
     fn class_of(&self, now: Duration, class: Class, arrival: Duration) -> Class {
         self.inner.class_of(now, class, arrival)

@@ -13,7 +13,7 @@ use paged_cache::{BlockManager, PagedCache, Reserve};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
+    FairQuota, Fcfs, Lane, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
 };
 use scheduling::{Class, Meta, Preemption, Scheduler, StepLimits, SwapSpace, TenantId};
 use std::time::Duration;
@@ -81,7 +81,7 @@ fn cases() -> impl Strategy<Value = Case> {
         1..6usize,
         prop_oneof![1 => Just(None), 4 => (0..8usize).prop_map(Some)],
         prop_oneof![1 => Just(usize::MAX), 3 => 1..8usize],
-        0..7u8,
+        0..8u8,
         preemption,
         0..20usize,
         0..12u32,
@@ -115,6 +115,10 @@ fn policy(number: u8) -> Box<dyn Policy> {
         3 => Box::new(PriorityWithAgeing { step: 2 * STEP }),
         4 => Box::new(FairQuota),
         5 => Box::new(PlacesPerClass { places: 1 }),
+        6 => Box::new(Lane {
+            from: Class(1),
+            places: 1,
+        }),
         _ => Box::new(LengthCap {
             prompt_tokens: 6,
             patience: 5 * STEP,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use scheduling::fairness::jain;
 use scheduling::meta::Candidate;
 use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt, first,
+    FairQuota, Fcfs, Lane, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt, first,
 };
 use scheduling::simulate::{Job, Setup, Simulation, simulate};
 use scheduling::step_cost::StepCost;
@@ -22,6 +22,10 @@ fn policies() -> Vec<Box<dyn Policy>> {
         Box::new(PriorityWithAgeing { step: ms(30) }),
         Box::new(PlacesPerClass { places: 1 }),
         Box::new(FairQuota),
+        Box::new(Lane {
+            from: Class(1),
+            places: 2,
+        }),
         Box::new(LengthCap {
             prompt_tokens: 4,
             patience: ms(40),
@@ -70,9 +74,14 @@ proptest! {
                     }
                 }
             }
-            let place = first(&*policy, ms(now), waiting.iter().copied()).unwrap();
-            let best = &waiting[place];
-            prop_assert!(waiting.iter().all(|other| order(best, other).is_le()));
+            // One goes first unless none may join, and it goes before all others that may.
+            let place = first(&*policy, ms(now), waiting.iter().copied());
+            prop_assert_eq!(place.is_some(), waiting.iter().any(|other| policy.may_join(other)));
+            if let Some(best) = place.map(|place| &waiting[place]) {
+                prop_assert!(policy.may_join(best));
+                let mut others = waiting.iter().filter(|other| policy.may_join(other));
+                prop_assert!(others.all(|other| order(best, other).is_le()));
+            }
         }
     }
 
@@ -150,6 +159,31 @@ fn a_quota_keeps_a_place_for_the_low_class() {
     assert!(worst(&strict) > ms(1500), "{:?}", worst(&strict));
     // At most the request of its own class that came 100 ms before, and one that holds a place for 40 ms.
     assert!(worst(&quota) <= ms(50), "{:?}", worst(&quota));
+}
+
+/// Four places, and four patient requests of 100 steps come first. Without a lane they hold all places for 1000 ms; in
+/// a lane of one place they run one after the other, and an urgent request never waits.
+#[test]
+fn a_lane_holds_its_places_and_leaves_the_others_free() {
+    let run = |policy: Box<dyn Policy>| {
+        let mut setup = Setup::new(4, 128);
+        setup.cost = StepCost::equal_steps(ms(10));
+        let mut jobs: Vec<Job> = (0..4).map(|_| job(0, 1, 1, 100)).collect();
+        jobs.extend((1..=20).map(|i| job(20 * i, 0, 1, 2)));
+        simulate(&setup, policy, &jobs).unwrap()
+    };
+    let urgent = |done: &Simulation| done.outcomes[4..].iter().map(|o| o.waited(done.end)).max().unwrap();
+    let (first_come, lane) = (
+        run(Box::new(Fcfs)),
+        run(Box::new(Lane {
+            from: Class(1),
+            places: 1,
+        })),
+    );
+    assert!(urgent(&first_come) >= ms(900), "{:?}", urgent(&first_come));
+    assert_eq!(urgent(&lane), ms(0));
+    let ends: Vec<_> = lane.outcomes[..4].iter().map(|outcome| outcome.finished).collect();
+    assert_eq!(ends, [1000, 2000, 3000, 4000].map(|end| Some(ms(end))));
 }
 
 /// A cap lets long prompts wait for short ones, but no longer than its patience.
