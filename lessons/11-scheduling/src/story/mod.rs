@@ -94,10 +94,12 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
         prompt: args.prompt.clone(),
     };
     opening::two_streams(&mut story, &scene)?;
-    opening::recall(&mut story);
+    story.recall(
+        "If you begin with this lesson, skip them with Enter; the pages of lessons 08 and 10 have what you need.",
+        &["recall-step", "recall-blocks"],
+    );
     packed::drawn(&mut story)?;
     chunks::measured(&mut story, &scene)?;
-    preempted::text(&mut story)?;
     preempted::raced(&mut story, &scene)?;
     starving::by_class(&mut story, &scene)?;
     blocking::by_one(&mut story, &scene)?;

@@ -1,15 +1,12 @@
 //! All policies beside each other, on three kinds of traffic.
 
 use super::Scene;
-use super::world::{self, percentile_ms};
+use super::world::{self, Way, first_token_ms};
 use lab::chart::Chart;
 use lab::story::Story;
-use lab::table::Table;
 use scheduling::TenantId;
 use scheduling::fairness::jain;
-use scheduling::policy::{
-    FairQuota, Fcfs, LengthCap, PlacesPerClass, Policy, Priority, PriorityWithAgeing, ShortestPrompt,
-};
+use scheduling::policy::{FairQuota, Fcfs, LengthCap, PlacesPerClass, Priority, PriorityWithAgeing, ShortestPrompt};
 use scheduling::simulate::Setup;
 use static_batching::workload::Lengths;
 use std::time::Duration;
@@ -18,9 +15,6 @@ use std::time::Duration;
 const LOAD: f64 = 2.0;
 /// Requests of a run.
 const COUNT: usize = 600;
-
-/// A contender.
-type Way = (&'static str, bool, fn() -> Box<dyn Policy>);
 
 const WAYS: [Way; 8] = [
     ("first come (08)", false, || Box::new(Fcfs)),
@@ -35,48 +29,34 @@ const WAYS: [Way; 8] = [
     }),
     ("priority", true, || Box::new(Priority)),
     ("ageing", true, || {
-        Box::new(PriorityWithAgeing {
-            step: Duration::from_secs(5),
-        })
+        let step = Duration::from_secs(5);
+        Box::new(PriorityWithAgeing { step })
     }),
     ("place a class", true, || Box::new(PlacesPerClass { places: 2 })),
     ("fair quota", true, || Box::new(FairQuota)),
 ];
 
-/// What one policy achieved on one kind of traffic.
-struct Came {
-    p50: f64,
-    p99: f64,
-    tokens_per_second: f64,
-    fairness: f64,
-    /// Seconds until all of them are served, when nothing more comes.
-    all_served: f64,
-}
+/// Columns of the tables. The last: seconds until all are served, when nothing more comes.
+const COLUMNS: [&str; 5] = ["P50 short, ms", "P99 short, ms", "tokens/s", "fairness", "done, s"];
 
-fn came(scene: &Scene, lengths: &Lengths, burst: usize, way: &Way) -> anyhow::Result<Came> {
+/// What one policy achieves on one kind of traffic, by column.
+fn came(scene: &Scene, lengths: &Lengths, burst: usize, (_, is_chunked, policy): &Way) -> anyhow::Result<[f64; 5]> {
     let rate = LOAD * world::capacity(scene.seed, lengths)?;
     let jobs = world::jobs(scene.seed, COUNT, lengths, rate, burst);
-    let machine = if way.1 { world::chunked() } else { world::whole() };
-    let all_served = world::run(&machine, way.2(), &jobs)?.end;
-    let setup = Setup {
-        horizon: jobs.last().map_or(Duration::ZERO, |job| job.at),
-        ..machine
-    };
-    let done = world::run(&setup, way.2(), &jobs)?;
-    let short = world::first_tokens(&done, &jobs, world::is_short);
-    let rows: Vec<f64> = (0..4)
-        .map(|tenant| done.served.get(&TenantId(tenant)).copied().unwrap_or(0) as f64)
-        .collect();
-    Ok(Came {
-        p50: percentile_ms(&short, 50.0),
-        p99: percentile_ms(&short, 99.0),
-        tokens_per_second: done.tokens_per_second(),
-        fairness: jain(&rows),
-        all_served: all_served.as_secs_f64(),
-    })
+    let machine = world::machine(*is_chunked);
+    let all_served = world::run(&machine, policy(), &jobs)?.end.as_secs_f64();
+    let horizon = jobs.last().map_or(Duration::ZERO, |job| job.at);
+    let done = world::run(&Setup { horizon, ..machine }, policy(), &jobs)?;
+    let [p50, p99] = [50.0, 99.0].map(|percent| {
+        first_token_ms(&done, &jobs, percent, |job| {
+            job.prompt_tokens <= world::SHORT.0 && job.new_tokens <= world::SHORT.1
+        })
+    });
+    let rows = [0, 1, 2, 3].map(|tenant| done.served.get(&TenantId(tenant)).copied().unwrap_or(0) as f64);
+    Ok([p50, p99, done.tokens_per_second(), jain(&rows), all_served])
 }
 
-/// The comparison, as tables and a chart.
+/// The comparison, as tables and charts.
 pub fn compared(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
     story.step(
         "All of them beside each other",
@@ -88,85 +68,79 @@ pub fn compared(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
         ("conversation", world::conversation(), 1),
         ("code, in bursts", world::code(), 20),
     ];
-    let mut all: Vec<Vec<Came>> = WAYS.iter().map(|_| Vec::new()).collect();
-    let mut spreads = Vec::new();
+    // By traffic, then by policy.
+    let mut all: Vec<Vec<[f64; 5]>> = Vec::new();
     for (name, lengths, burst) in &traffic {
-        let mut ends = Vec::new();
-        let mut table = Table::new(&[
-            name,
-            "P50 short, ms",
-            "P99 short, ms",
-            "tokens/s",
-            "fairness",
-            "done, s",
-        ]);
-        for (way, all) in WAYS.iter().zip(&mut all) {
-            let came = came(scene, lengths, *burst, way)?;
-            table.row([
-                way.0.to_owned(),
-                format!("{:.0}", came.p50),
-                format!("{:.0}", came.p99),
-                format!("{:.0}", came.tokens_per_second),
-                format!("{:.2}", came.fairness),
-                format!("{:.1}", came.all_served),
-            ]);
-            ends.push(came.all_served);
-            story.values(
-                &format!("{name}, {}", way.0),
-                [
-                    came.p50,
-                    came.p99,
-                    came.tokens_per_second,
-                    came.fairness,
-                    came.all_served,
-                ],
-            );
-            all.push(came);
+        let came = WAYS.iter().map(|way| came(scene, lengths, *burst, way));
+        let came = came.collect::<anyhow::Result<Vec<_>>>()?;
+        let header: Vec<&str> = std::iter::once(*name).chain(COLUMNS).collect();
+        story.rows(
+            &header,
+            WAYS.iter().zip(&came).map(|((way, ..), of)| {
+                let decimals = [0, 0, 0, 2, 1];
+                let cells = of
+                    .iter()
+                    .zip(decimals)
+                    .map(|(value, decimals)| format!("{value:.decimals$}"));
+                std::iter::once((*way).to_owned()).chain(cells)
+            }),
+        );
+        for ((way, ..), of) in WAYS.iter().zip(&came) {
+            story.values(&format!("{name}, {way}"), of);
         }
-        story.table(&table);
-        let (least, most) = (ends.iter()).fold((f64::MAX, 0.0f64), |(least, most), end| {
-            (least.min(*end), most.max(*end))
-        });
-        spreads.push(most / least);
+        all.push(came);
     }
-    let spread = spreads.into_iter().fold(1.0, f64::max);
-    story.show_as(
-        "slowest order over the fastest",
-        spread,
-        format!("{spread:.2} times as long until all are served"),
-    );
+    let spread = |came: &Vec<[f64; 5]>| {
+        let ends = || came.iter().map(|of| of[4]);
+        ends().fold(0.0, f64::max) / ends().fold(f64::MAX, f64::min)
+    };
+    let spread = all.iter().map(spread).fold(1.0, f64::max);
+    let shown = format!("{spread:.2} times as long until all are served");
+    story.show_as("slowest order over the fastest", spread, shown);
     story.say(
         "An order that gives more tokens a second while requests keep coming has chosen the cheap ones; the dear ones still wait. Let the queue run dry, and all orders take nearly \
          the same time. An order moves the waiting from some requests to others, and the gain of one is paid with the time of another.",
     );
-    let names = traffic.map(|(name, ..)| name);
-    drawn(story, &names, &all)
+    drawn(story, &traffic.map(|(name, ..)| name), &all)
 }
 
-/// A chart for each of the three questions; `all[way][traffic]`.
-fn drawn(story: &mut Story, names: &[&str], all: &[Vec<Came>]) -> anyhow::Result<()> {
+/// A chart for each of the three questions; `all[traffic][way]`.
+fn drawn(story: &mut Story, names: &[&str], all: &[Vec<[f64; 5]>]) -> anyhow::Result<()> {
     let chart = |id: &str, title: &str, label: &str| {
-        Chart::bars(id, title)
-            .y_label(label)
-            .note("virtual clock, twice as much comes as can be served")
+        let note = "virtual clock, twice as much comes as can be served";
+        Chart::bars(id, title).y_label(label).note(note)
     };
-    let title = format!("Short ones until the first token, {}", names[1]);
-    let waits = WAYS
-        .iter()
-        .zip(all)
-        .fold(chart("policies", &title, "ms").log_y(), |chart, (way, came)| {
-            chart.group(way.0, &[("P50", came[1].p50), ("P99", came[1].p99)])
-        });
+    let waits = chart(
+        "policies",
+        "Orders that favour short requests cut their wait, at both ends",
+        "ms until the first token of short ones, conversation",
+    );
+    let waits = WAYS.iter().zip(&all[1]).fold(waits.log_y(), |chart, (way, of)| {
+        chart.group(way.0, &[("P50", of[0]), ("P99", of[1])])
+    });
     story.chart(&waits.less_is_better().baseline(WAYS[0].0))?;
-    let of_each = |chart: Chart, number: fn(&Came) -> f64| {
-        WAYS.iter().zip(all).fold(chart, |chart, (way, came)| {
-            let parts: Vec<(&str, f64)> = names.iter().copied().zip(came.iter().map(number)).collect();
-            chart.group(way.0, &parts)
+    let of_each = |chart: Chart, column: usize| {
+        (0..WAYS.len()).fold(chart, |chart, way| {
+            let parts: Vec<(&str, f64)> = names
+                .iter()
+                .copied()
+                .zip(all.iter().map(|came| came[way][column]))
+                .collect();
+            chart.group(WAYS[way].0, &parts)
         })
     };
-    let fairness = chart("fairness", "How evenly four tenants are served", "Jain's index");
-    story.chart(&of_each(fairness, |came| came.fairness).baseline(WAYS[0].0))?;
-    let tokens = chart("throughput", "Tokens a second while requests keep coming", "tokens/s");
-    story.chart(&of_each(tokens, |came| came.tokens_per_second).baseline(WAYS[0].0))?;
+    // One of four tenants with everything has an index of a quarter; equal shares have 1.
+    let fairness = chart(
+        "fairness",
+        "Only the fair quota serves four tenants evenly",
+        "Jain's index, from a quarter to 1",
+    );
+    story.chart(&of_each(fairness.y_range(0.25, 1.0), 3).baseline(WAYS[0].0))?;
+    let tokens = chart(
+        "throughput",
+        "An order that leaves dear requests waiting gives more tokens a second",
+        "tokens/s while requests keep coming",
+    );
+    story.chart(&of_each(tokens, 2).baseline(WAYS[0].0))?;
     Ok(())
 }

@@ -4,25 +4,54 @@ use super::{BLOCK_SIZE, Means, Scene};
 use continuous_batching::{
     Delivery, Engine, EngineLimits, Event, Memory, ModelRunner, Runner, Schedule, SlotCache, Slots,
 };
+use lab::ledger;
 use scheduling::Preemption;
 use std::time::{Duration, Instant};
 use training::TokenId;
 
 /// Tokens of the stream before the long prompt comes.
 pub const BEFORE: usize = 8;
-/// Tokens of the stream in all.
+/// Tokens of the stream in all, unless the prompt takes longer.
 pub const TOKENS: usize = 32;
 
+/// Steps of one kind, added up.
+#[derive(Clone, Copy, Default)]
+pub struct Steps {
+    /// Number of steps.
+    pub count: u32,
+    /// Their time.
+    pub time: Duration,
+    /// Their multiply-adds.
+    pub multiply_adds: u64,
+}
+
+impl Steps {
+    /// Share of the machine's peak, in floating-point operations a second, that the steps made use of.
+    pub fn share(&self, peak_flops: f64) -> f64 {
+        2.0 * self.multiply_adds as f64 / self.time.as_secs_f64().max(1e-9) / peak_flops
+    }
+
+    /// Mean time of a step in ms.
+    pub fn ms(&self) -> f64 {
+        self.time.as_secs_f64() * 1e3 / f64::from(self.count.max(1))
+    }
+}
+
 /// What was seen of the stream.
+#[derive(Default)]
 pub struct Seen {
     /// Its tokens.
     pub tokens: Vec<TokenId>,
     /// When each of them came, since the start.
-    pub at: Vec<Duration>,
-    /// When the long prompt had its first token.
-    pub long_at: Duration,
-    /// When it was submitted.
-    pub came: Duration,
+    at: Vec<Duration>,
+    /// When the long prompt was submitted.
+    came: Duration,
+    /// When it had its first token.
+    long_at: Duration,
+    /// Steps of the stream alone, but for the first, which reads its prompt.
+    pub alone: Steps,
+    /// Steps that read the long prompt.
+    pub reading: Steps,
 }
 
 impl Seen {
@@ -31,22 +60,33 @@ impl Seen {
         self.at.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// Gaps of the steps that read the long prompt.
-    pub fn while_read(&self) -> Vec<Duration> {
-        let gaps = self.gaps().into_iter().zip(&self.at[1..]);
-        let read = gaps.filter(|(_, at)| (self.came..=self.long_at).contains(at));
-        read.map(|(gap, _)| gap).collect()
-    }
-
     /// The longest gap from the arrival of the long prompt on.
     pub fn longest(&self) -> Duration {
-        (self.gaps().into_iter().skip(BEFORE - 1).max()).unwrap_or_default()
+        self.gaps().into_iter().skip(BEFORE - 1).max().unwrap_or_default()
+    }
+
+    /// Time to the first token of the long prompt.
+    pub fn long_ttft(&self) -> Duration {
+        self.long_at - self.came
     }
 }
 
 /// Tokens of the long prompt: what the context holds besides its answer.
 pub fn long_prompt(scene: &Scene) -> Vec<TokenId> {
     scene.model.made_up_tokens(5, scene.context() - 8)
+}
+
+/// Rows of a chunk that are tried, the smallest first.
+pub const CHUNKS: [usize; 6] = [8, 16, 32, 64, 128, 256];
+
+/// Tokens of a stream that lasts as long as the long prompt is read in chunks of this size.
+pub fn tokens_while_read(scene: &Scene, chunk: usize) -> usize {
+    BEFORE + long_prompt(scene).len().div_ceil(chunk) + 2
+}
+
+/// Tokens of the longest stream of the story.
+pub fn most_tokens(scene: &Scene) -> usize {
+    tokens_while_read(scene, CHUNKS[0]).max(TOKENS)
 }
 
 /// Lesson 08's engine.
@@ -58,18 +98,9 @@ pub fn before(scene: &Scene, prompt: &[TokenId]) -> anyhow::Result<Seen> {
     watch(scene, engine, prompt, TOKENS)
 }
 
-/// This lesson's schedule, with chunks of at most `chunk` rows.
-pub fn in_chunks(scene: &Scene, prompt: &[TokenId], chunk: usize) -> anyhow::Result<Seen> {
-    for_tokens(scene, prompt, chunk, TOKENS)
-}
-
-/// The same, with a stream that writes as long as the long prompt is read.
-pub fn to_its_end(scene: &Scene, prompt: &[TokenId], chunk: usize) -> anyhow::Result<Seen> {
-    let steps = long_prompt(scene).len().div_ceil(chunk);
-    for_tokens(scene, prompt, chunk, BEFORE + steps + 2)
-}
-
-fn for_tokens(scene: &Scene, prompt: &[TokenId], chunk: usize, tokens: usize) -> anyhow::Result<Seen> {
+/// This lesson's schedule, with chunks of at most `chunk` rows, and a stream of `tokens` tokens. Without a prompt the
+/// long one is alone.
+pub fn in_chunks(scene: &Scene, prompt: &[TokenId], chunk: usize, tokens: usize) -> anyhow::Result<Seen> {
     let engine = scene.engine(&Means {
         max_running: 2,
         chunk,
@@ -85,34 +116,41 @@ fn watch<R: Runner, M: Memory<X>, S: Schedule<M, X>, X: Default>(
     prompt: &[TokenId],
     tokens: usize,
 ) -> anyhow::Result<Seen> {
-    let long = long_prompt(scene);
-    let stream = engine.submit(prompt, tokens)?;
+    let is_alone = prompt.is_empty();
+    let stream = (!is_alone).then(|| engine.submit(prompt, tokens)).transpose()?;
     let (begun, mut heard) = (Instant::now(), Vec::new());
-    let mut seen = Seen {
-        tokens: Vec::new(),
-        at: Vec::new(),
-        long_at: Duration::ZERO,
-        came: Duration::ZERO,
-    };
-    while seen.tokens.len() < tokens || seen.long_at.is_zero() {
-        if seen.tokens.len() == BEFORE && seen.came.is_zero() {
-            engine.submit(&long, 1)?;
-            seen.came = begun.elapsed();
+    let mut seen = Seen::default();
+    let (mut has_come, mut is_read) = (false, false);
+    while (!is_alone && seen.tokens.len() < tokens) || !is_read {
+        if !has_come && (is_alone || seen.tokens.len() == BEFORE) {
+            engine.submit(&long_prompt(scene), 1)?;
+            (has_come, seen.came) = (true, begun.elapsed());
         }
+        anyhow::ensure!(!engine.is_idle(), "the stream ended before the long prompt was read");
         heard.clear();
-        engine.step(&mut |event| {
-            if let Event::Token { id, token } = event {
-                heard.push((id, token));
-            }
-            Delivery::Taken
-        })?;
+        let start = begun.elapsed();
+        let (stepped, counted) = ledger::measure(|| {
+            engine.step(&mut |event| {
+                if let Event::Token { id, token } = event {
+                    heard.push((id, token));
+                }
+                Delivery::Taken
+            })
+        });
+        stepped?;
         let now = begun.elapsed();
+        if !is_read && (has_come || !seen.tokens.is_empty()) {
+            let steps = if has_come { &mut seen.reading } else { &mut seen.alone };
+            steps.count += 1;
+            steps.time += now - start;
+            steps.multiply_adds += counted.multiply_adds;
+        }
         for (id, token) in &heard {
-            if *id == stream {
+            if Some(*id) == stream {
                 seen.tokens.push(*token);
                 seen.at.push(now);
             } else {
-                seen.long_at = now;
+                (is_read, seen.long_at) = (true, now);
             }
         }
     }

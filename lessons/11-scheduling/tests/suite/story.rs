@@ -44,3 +44,23 @@ fn the_story_is_told_step_by_step() {
     let story = fixtures::story(program, &fixtures::model("some-kv-tied-bf16"), folder.path(), &[]);
     insta::assert_snapshot!("story", redacted(&story));
 }
+
+/// A stream has to last as long as the long prompt is read; a story that waited for its tokens would never end.
+#[test]
+fn a_prompt_that_leaves_the_stream_no_room_is_refused_with_the_reason() {
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_lesson11"))
+        .args([
+            "--no-pause",
+            "--threads",
+            "2",
+            "--prompt",
+            &"a fox ".repeat(250),
+            "--model",
+        ])
+        .arg(fixtures::model("some-kv-tied-bf16"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(!out.status.success(), "{said}");
+    assert!(said.contains("--prompt: expected at most"), "{said}");
+}
