@@ -60,7 +60,7 @@ fn main() {
 
 /// One block, taken and given back, where nine of ten are held.
 fn allocation(is_trial: bool) {
-    println!(
+    lab::outln!(
         "{}",
         table::head_of("one block, taken and given back, nine of ten held", is_trial)
     );
@@ -95,7 +95,7 @@ fn allocation(is_trial: bool) {
             format!("{:.0}", search / list),
         ]);
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 /// Sequences of random length in blocks, each of which has one row in a step.
@@ -156,7 +156,7 @@ fn tables_of_a_step(is_trial: bool) {
         "the tables of a step of {} decoding requests, blocks of {USUAL}",
         Growing::SEQUENCES
     );
-    println!("{}", table::head_of(&what, is_trial));
+    lab::outln!("{}", table::head_of(&what, is_trial));
     let (mut with, mut without) = (Growing::new(true), Growing::new(false));
     let result = table::race_in_us("tables", is_trial)
         .entry("without", None, || without.step())
@@ -169,12 +169,12 @@ fn tables_of_a_step(is_trial: bool) {
         let each = 1e3 * us / Growing::SEQUENCES as f64;
         table.row([name.to_owned(), table::micros(us), format!("{each:.0}")]);
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 /// Admission of a prompt of which all blocks but the last are there, or none; and giving it back.
 fn prefixes(is_trial: bool) {
-    println!(
+    lab::outln!(
         "{}",
         table::head_of("a request is made, admitted, and gives back what it holds", is_trial)
     );
@@ -205,7 +205,7 @@ fn prefixes(is_trial: bool) {
         let cells = std::iter::once(format!("{prompt_tokens} tokens")).chain(times);
         table.row(cells);
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 /// Computes a text and leaves its blocks behind, published and free.
@@ -227,7 +227,7 @@ fn come_and_go(blocks: &mut BlockManager, prompt: &[TokenId]) -> usize {
 
 /// Both kinds of memory in turn, for each kind of pass and block size.
 fn attention(subject: &Subject, is_trial: bool) {
-    println!("{}", table::head(subject, is_trial));
+    lab::outln!("{}", table::head(subject, is_trial));
     let mut table = Table::new(&[
         "attention of",
         "block size",
@@ -245,7 +245,7 @@ fn attention(subject: &Subject, is_trial: bool) {
             table.row(attention_row(subject, shape, block_size, is_trial));
         }
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 /// Puts a pass of some shape together, and returns its name.

@@ -35,7 +35,7 @@ fn main() {
 }
 
 fn shares(subject: &Subject, ragged: &RefCell<Ragged<'_>>, is_trial: bool) {
-    println!("{}", table::head(subject, is_trial));
+    lab::outln!("{}", table::head(subject, is_trial));
     let mut single = Single::new(subject, CONTEXT_LEN);
     single.chunk(CONTEXT_LEN - 1, 1);
     let mut race = table::race("batch", is_trial).entry_with_work("lesson 06", None, 1.0, move || single.pass());
@@ -85,7 +85,7 @@ fn shares(subject: &Subject, ragged: &RefCell<Ragged<'_>>, is_trial: bool) {
             target,
         ]);
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 fn history(criterion: &mut Criterion, subject: &Subject, ragged: &RefCell<Ragged<'_>>) {

@@ -53,7 +53,7 @@ fn main() {
 }
 
 fn shares(subject: &Subject, is_trial: bool) {
-    println!("{}", table::head(subject, is_trial));
+    lab::outln!("{}", table::head(subject, is_trial));
     let passes = passes(subject);
     let longest = passes.iter().map(|pass| pass.num_cached + pass.rows).max();
     let longest = longest.unwrap_or(1);
@@ -102,7 +102,7 @@ fn shares(subject: &Subject, is_trial: bool) {
             target,
         ]);
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 fn history(criterion: &mut Criterion, subject: &Subject) {

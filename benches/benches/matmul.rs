@@ -47,7 +47,7 @@ fn limits_and_shares(weights: &RefCell<ColdWeights>, threads: usize) {
     let pool = Pool::new(threads);
     let peak = probe::peak_flops(&pool) / 1e9;
     let bandwidth = probe::read_bandwidth(&pool, FOOTPRINT) / 1e9;
-    println!(
+    lab::outln!(
         "\n[{OUT_FEATURES}, {IN_FEATURES}] f32 from memory, {threads} thread{}: peak {peak:.0} GFLOP/s, reads {bandwidth:.1} GB/s",
         if threads == 1 { "" } else { "s" }
     );
@@ -82,7 +82,7 @@ fn limits_and_shares(weights: &RefCell<ColdWeights>, threads: usize) {
             over_ndarray,
         ]);
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 /// One number of rows, all libraries in turn. `ndarray` always uses all cores, so it only takes part in that race.

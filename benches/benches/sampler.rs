@@ -134,7 +134,7 @@ fn costs(vocab_size: usize, is_trial: bool) {
         "one token of {}, made-up logits as of a trained model, a text of {TEXT}",
         grouped(vocab_size as u64)
     );
-    println!("{}", table::head_of(&what, is_trial));
+    lab::outln!("{}", table::head_of(&what, is_trial));
     let mut table = Table::new(&["µs a token", "lesson 09", "full sort", "times", "times greedy"]);
     let mut greedy_us = f64::NAN;
     for (name, params) in settings(vocab_size) {
@@ -169,13 +169,13 @@ fn costs(vocab_size: usize, is_trial: bool) {
             format!("{:.2}", fast / of("greedy (08)")),
         ]);
     }
-    println!("{table}greedy choice of lesson 08: {} µs", table::micros(greedy_us));
+    lab::outln!("{table}greedy choice of lesson 08: {} µs", table::micros(greedy_us));
 }
 
 /// What choosing takes of a decode step. The logits are written over those of the pass, where the pass has left them:
 /// in the processor's cache.
 fn shares(subject: &Subject, is_trial: bool) {
-    println!("{}", table::head(subject, is_trial));
+    lab::outln!("{}", table::head(subject, is_trial));
     let vocab_size = subject.model.config.llama.vocab_size;
     let made_up = made_up_logits(vocab_size, 1);
     let mut table = Table::new(&[
@@ -207,7 +207,7 @@ fn shares(subject: &Subject, is_trial: bool) {
             ]);
         }
     }
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 /// A decode step and the choices after it.

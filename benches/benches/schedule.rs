@@ -39,7 +39,7 @@ fn crowds() -> [(&'static str, Crowd); 3] {
 
 fn decisions(is_trial: bool) {
     let what = format!("one decision with {RUNNING} running requests, {WAITING} waiting or none");
-    println!("{}", table::head_of(&what, is_trial));
+    lab::outln!("{}", table::head_of(&what, is_trial));
     let mut table = Table::new(&["requests", "policy", "µs", "lesson 08", "target"]);
     let count = if is_trial { 1 } else { DECISIONS };
     for (name, crowd) in crowds() {
@@ -73,7 +73,7 @@ fn decisions(is_trial: bool) {
         "-".to_owned(),
         "-".to_owned(),
     ]);
-    println!("{table}");
+    lab::outln!("{table}");
 }
 
 /// Policies differ only where a waiting request can join.

@@ -18,6 +18,8 @@ mod finish;
 mod html;
 mod make;
 mod maths;
+#[path = "../../../shared/lab/src/out.rs"]
+mod out;
 mod page;
 mod pictures;
 mod placeholder;
@@ -40,27 +42,27 @@ fn main() -> ExitCode {
     let (root, out) = match arguments(std::env::args().skip(1)) {
         Ok(folders) => folders,
         Err(text) => {
-            eprintln!("{text}");
+            out::note(&format!("{text}\n"));
             return ExitCode::from(2);
         }
     };
     match make::book(&root, &out) {
         Ok(made) => {
             let page = out.join("index.html");
-            println!(
-                "{} pages, {} links checked: {}",
+            out::print(&format!(
+                "{} pages, {} links checked: {}\n",
                 made.pages,
                 made.links,
                 page.strip_prefix(&root).unwrap_or(&page).display()
-            );
+            ));
             ExitCode::SUCCESS
         }
         Err(problems) => {
             for problem in &problems {
-                eprintln!("{problem}");
+                out::note(&format!("{problem}\n"));
             }
             let plural = if problems.len() == 1 { "" } else { "s" };
-            eprintln!("the book has {} problem{plural}", problems.len());
+            out::note(&format!("the book has {} problem{plural}\n", problems.len()));
             ExitCode::FAILURE
         }
     }

@@ -194,5 +194,5 @@ fn text(tape: &Tape, event: &Happened) -> Text {
 
 #[allow(dead_code, reason = "the test that compares the trace uses document() alone")]
 fn main() {
-    print!("{}", document());
+    lab::term::print(&document());
 }

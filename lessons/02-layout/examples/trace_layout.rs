@@ -72,7 +72,7 @@ fn walks() -> [(&'static str, Layout); 4] {
 }
 
 fn main() {
-    print!("{}", trace());
+    lab::term::print(&trace());
 }
 
 /// The whole document.

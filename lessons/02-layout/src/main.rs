@@ -22,6 +22,6 @@ struct Args {
     common: CommonArgs,
 }
 
-fn main() -> anyhow::Result<()> {
-    story::tell(&Args::parse().common)
+fn main() -> std::process::ExitCode {
+    lab::exit::code(story::tell(&lab::args::parse::<Args>().common))
 }

@@ -76,7 +76,7 @@ struct Step {
 }
 
 fn main() {
-    println!("{}", trace());
+    lab::outln!("{}", trace());
 }
 
 /// The whole document.

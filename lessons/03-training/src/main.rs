@@ -36,7 +36,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = lab::args::parse::<Cli>();
     lab::exit::code(match &cli.command {
         None => story::tell(&cli.common),
         Some(Command::Train(args)) => command::train::train(args, &cli.common),

@@ -41,7 +41,7 @@ const STEPS: [(&str, Option<usize>); 12] = [
 ];
 
 fn main() {
-    println!("{:#}", document());
+    lab::outln!("{:#}", document());
 }
 
 /// The whole trace.

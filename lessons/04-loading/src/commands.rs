@@ -40,9 +40,9 @@ pub fn convert(args: &CommonArgs, from: &str, folder: &Path, dtype: Option<Dtype
             "from": from, "folder": folder, "dtype": done.dtype, "tensors": done.num_tensors,
             "stored_bytes": done.stored_bytes, "written_bytes": done.written_bytes, "seconds": seconds,
         });
-        println!("{json:#}");
+        lab::outln!("{json:#}");
     } else {
-        println!(
+        lab::outln!(
             "{}: {} tensors, {} MB stored, {} MB written as {} in {seconds:.1} s",
             folder.display(),
             done.num_tensors,
@@ -59,9 +59,9 @@ pub fn verify_file(args: &CommonArgs, file: &Path, sha256: &str) -> anyhow::Resu
     let result = loading::manifest::verify_file(file, sha256);
     if args.json {
         let error = result.as_ref().err().map(ToString::to_string);
-        println!("{:#}", json!({"file": file, "ok": error.is_none(), "error": error}));
+        lab::outln!("{:#}", json!({"file": file, "ok": error.is_none(), "error": error}));
     } else if result.is_ok() {
-        println!("{}: sha256 as expected", file.display());
+        lab::outln!("{}: sha256 as expected", file.display());
     }
     Ok(result?)
 }
@@ -78,21 +78,21 @@ pub fn verify(args: &CommonArgs, manifest: Option<PathBuf>) -> anyhow::Result<()
         bad += usize::from(error.is_some());
         if !args.json {
             match &error {
-                None => println!("ok   {} ({} bytes)", record.path, record.bytes),
-                Some(error) => println!("BAD  {error}"),
+                None => lab::outln!("ok   {} ({} bytes)", record.path, record.bytes),
+                Some(error) => lab::outln!("BAD  {error}"),
             }
         }
         rows.push(json!({"path": record.path, "ok": error.is_none(), "error": error}));
     }
     let num_files = manifest.files.len();
     if args.json {
-        println!("{:#}", json!({"schema": 1, "files": rows, "bad": bad}));
+        lab::outln!("{:#}", json!({"schema": 1, "files": rows, "bad": bad}));
     }
     if bad > 0 {
         bail!("{bad} of {num_files} files are not as recorded; see above what to do about each");
     }
     if !args.json {
-        println!("{num_files} files, all as recorded in {}", path.display());
+        lab::outln!("{num_files} files, all as recorded in {}", path.display());
     }
     Ok(())
 }
@@ -134,7 +134,7 @@ pub fn manifest(
     }
     if args.json {
         let json = serde_json::to_string_pretty(&manifest).context("manifest as JSON")?;
-        println!("{json}");
+        lab::outln!("{json}");
         return Ok(());
     }
     for FileRecord {
@@ -145,7 +145,7 @@ pub fn manifest(
         origin,
     } in &manifest.files
     {
-        println!("{path}\n    {bytes} bytes, sha256 {sha256}\n    {licence}; {origin}");
+        lab::outln!("{path}\n    {bytes} bytes, sha256 {sha256}\n    {licence}; {origin}");
     }
     Ok(())
 }

@@ -75,7 +75,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = lab::args::parse::<Args>();
     lab::exit::code(match args.command {
         Some(Command::Convert { from, folder, dtype }) => commands::convert(&args.common, &from, &folder, dtype),
         Some(Command::Verify {
@@ -99,7 +99,7 @@ fn main() -> ExitCode {
             commands::manifest(&args.common, manifest, write, addition)
         }
         Some(Command::Peak { folder, plan }) => {
-            story::measure_peak(&folder, plan).map(|report| println!("{}", serde_json::json!(report)))
+            story::measure_peak(&folder, plan).map(|report| lab::outln!("{}", serde_json::json!(report)))
         }
         None => story::tell(&args.common),
     })

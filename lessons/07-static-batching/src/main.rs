@@ -23,5 +23,5 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    lab::exit::code(story::tell(&Args::parse().common))
+    lab::exit::code(story::tell(&lab::args::parse::<Args>().common))
 }

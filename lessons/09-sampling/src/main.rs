@@ -39,7 +39,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = lab::args::parse::<Args>();
     lab::exit::code(match args.command {
         None => story::tell(&args.common),
         Some(Command::Generate { text, sampling }) => commands::generate(&args.common, text, &sampling),

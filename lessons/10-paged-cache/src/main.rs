@@ -22,5 +22,5 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    lab::exit::code(story::tell(&Args::parse().common))
+    lab::exit::code(story::tell(&lab::args::parse::<Args>().common))
 }

@@ -23,6 +23,6 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = lab::args::parse::<Args>();
     lab::exit::code(story::tell(&args.common))
 }

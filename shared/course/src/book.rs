@@ -29,7 +29,7 @@ pub fn run(course: &Course, open: bool) -> Result<ExitStatus, CourseError> {
         } else {
             "2 to 4"
         };
-        eprintln!("building the book's own program first: once, about {minutes} minutes");
+        lab::noteln!("building the book's own program first: once, about {minutes} minutes");
     }
     let status = builder(course).status().map_err(|error| no_cargo(course, error))?;
     if status.success() && open {

@@ -25,14 +25,14 @@ type Outcome = Result<ExitCode, CourseError>;
 
 fn main() -> ExitCode {
     child::end_with_us(false);
-    let args = Args::from_arg_matches(&cli::command().get_matches());
-    let args = args.unwrap_or_else(|error| error.exit());
+    let args = cli::command().try_get_matches();
+    let args: Args = lab::args::parsed(args.and_then(|found| Args::from_arg_matches(&found)));
     match dispatch(&Course::from_env(), args.command) {
         Ok(code) => code,
         Err(error) => {
             let page = Page::of_stderr();
-            let text = page.text(&format!("error: {error}"));
-            eprint!("{}", page.paint(Tone::Bad, &text));
+            let text = page.text(&format!("error: {}", lab::foreign::escaped(&error.to_string())));
+            lab::term::note(&page.paint(Tone::Bad, &text));
             ExitCode::FAILURE
         }
     }

@@ -53,7 +53,7 @@ pub fn run(course: &Course, asked: &str, reference: bool, arguments: &[String]) 
             "{}: not used in this run, the reference stands in. Why: cargo course check {number}",
             broken.join(", ")
         );
-        eprint!("{}", Page::of_stderr().text(&text));
+        lab::term::note(&Page::of_stderr().text(&text));
     }
     // A story that stops for the reader has no limit: the reader ends it.
     let is_for_machines = arguments.iter().any(|argument| argument == "--json");

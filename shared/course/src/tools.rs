@@ -35,7 +35,7 @@ impl Course {
         let seconds = std::env::var("COURSE_SECONDS").ok().and_then(|text| text.parse().ok());
         let root = lab::paths::workspace_root();
         if root != lab::paths::built_in_root() {
-            eprintln!("workbook: {}", root.display());
+            lab::noteln!("workbook: {}", root.display());
         }
         Self {
             root,
@@ -73,7 +73,7 @@ impl Course {
         if target.join("debug").join(&package).exists() {
             return;
         }
-        eprintln!("building lesson {number} first, which takes some minutes once");
+        lab::noteln!("building lesson {number} first, which takes some minutes once");
         let mut command = self.cargo.command();
         command.current_dir(&self.root).args(["build", "-p", &package]);
         let _ = command.stdin(Stdio::null()).status();

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::term;
+
 /// Flags that mean the same in every lesson. Flatten it **once**, at the top of a binary's arguments: every flag is
 /// global, so it may stand before or after a subcommand.
 #[derive(clap::Args, Clone, Debug)]
@@ -72,6 +74,28 @@ impl Default for CommonArgs {
             out: None,
         }
     }
+}
+
+/// The arguments of this program. `--help` and `--version` are printed and end it, a wrong flag is an error.
+pub fn parse<A: clap::Parser>() -> A {
+    parsed(A::try_parse())
+}
+
+/// As [`parse`], of arguments that were read before.
+pub fn parsed<A>(args: Result<A, clap::Error>) -> A {
+    args.unwrap_or_else(|error| {
+        if error.use_stderr() {
+            error.exit();
+        }
+        // `clap` itself would not say that the help could not be written.
+        let text = error.render();
+        let text = match term::wants_color(&std::io::stdout()) {
+            true => text.ansi().to_string(),
+            false => text.to_string(),
+        };
+        term::print(&text);
+        std::process::exit(0)
+    })
 }
 
 /// Cores that this process may use (respects affinity and control groups); at least 1.

@@ -5,7 +5,6 @@
 //! reads the counts after a pass, `cargo course run` shows the race.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -164,11 +163,11 @@ pub fn main(lesson: &str, yours: fn() -> Vec<Task>, reference: fn() -> Vec<Task>
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match command(lesson, &arguments, yours, reference) {
         Ok(text) => {
-            let _ = std::io::stdout().write_all(text.as_bytes());
+            crate::term::print(&text);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("error: {error:#}");
+            crate::noteln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,7 @@
-//! The terminal: colours, widths, wrapping, bars, and output into a pipe that may be closed.
+//! The terminal: colours, widths, wrapping, bars, and output.
 
 use std::ffi::OsString;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::IsTerminal;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -149,26 +149,25 @@ fn allows_color(is_terminal: bool, no_color: Option<OsString>, term: Option<OsSt
     is_terminal && no_color.is_none_or(|value| value.is_empty()) && term.is_none_or(|value| value != "dumb")
 }
 
-/// Writes `text` to stdout and flushes. When the reader is gone (`| head`), the process ends quietly with status 0.
-pub fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
-        std::process::exit(0);
-    }
-}
+pub use crate::out::{note, print};
 
-/// `println!` that ends the process quietly, instead of panicking, when the reader of the pipe is gone.
+/// `println!` over [`print`]: a closed pipe ends the process quietly, any other failure with an error.
 #[macro_export]
 macro_rules! outln {
     () => { $crate::term::print("\n") };
     ($($arg:tt)*) => { $crate::term::print(&format!("{}\n", format_args!($($arg)*))) };
 }
 
-/// `print!` that flushes, and ends the process quietly when the reader of the pipe is gone.
+/// `print!` over [`print`], flushed.
 #[macro_export]
 macro_rules! out {
     ($($arg:tt)*) => { $crate::term::print(&format!($($arg)*)) };
+}
+
+/// `eprintln!` over [`note`]: no panic where stderr is closed.
+#[macro_export]
+macro_rules! noteln {
+    ($($arg:tt)*) => { $crate::term::note(&format!("{}\n", format_args!($($arg)*))) };
 }
 
 #[cfg(test)]

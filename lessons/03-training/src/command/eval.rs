@@ -34,9 +34,9 @@ pub fn eval(args: &Args, common: &CommonArgs) -> Result<()> {
     })?;
     spinner.finish_and_clear();
     if common.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        lab::outln!("{}", serde_json::to_string_pretty(&report)?);
     } else {
-        print!("{}", summary(&report));
+        lab::out!("{}", summary(&report));
     }
     Ok(())
 }

@@ -150,9 +150,9 @@ pub fn peers(args: &Args, common: &CommonArgs) -> Result<()> {
         });
     let result = race.run()?;
     for line in result.lines() {
-        println!("{line}");
+        lab::outln!("{line}");
     }
-    println!(
+    lab::outln!(
         "{threads} threads, {tokens} tokens a step: {:.2} times PyTorch",
         result.ratio("this lesson", "PyTorch")
     );

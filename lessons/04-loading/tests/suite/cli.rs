@@ -92,3 +92,26 @@ fn files_of_the_repository_are_as_recorded() {
     let output = lesson04(&["verify"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// As for every program: the one writer ends quietly at a closed pipe, and with an error at a full disk.
+#[test]
+fn output_that_can_not_be_written_is_quiet_or_an_error_never_a_panic() {
+    let temporary = tempfile::tempdir().unwrap();
+    let gguf = gguf_path("bytes.gguf");
+    let convert = ["convert", path(&gguf), path(temporary.path())];
+    for args in [
+        &["manifest"][..],
+        &["manifest", "--json"],
+        &["verify"],
+        &convert,
+        &["--help"],
+        &["--version"],
+    ] {
+        fixtures::unwritten(|| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_lesson04"));
+            command.args(args);
+            command
+        })
+        .check();
+    }
+}

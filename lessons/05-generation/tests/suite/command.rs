@@ -96,3 +96,28 @@ fn a_mistake_is_one_line_on_stderr() {
         assert!(message.contains(advice), "{message}");
     }
 }
+
+#[test]
+fn output_that_can_not_be_written_is_quiet_or_an_error_never_a_panic() {
+    let model = fixtures::model("some-kv-tied-bf16");
+    for args in [
+        &["generate", "--prompt", "Once"][..],
+        &["generate", "--prompt", "Once", "--json"],
+    ] {
+        fixtures::unwritten(|| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_lesson05"));
+            command
+                .args(args)
+                .args(["--tokens", "5", "--threads", "1", "--model"])
+                .arg(&model);
+            command
+        })
+        .check();
+    }
+}
+
+/// A prompt that leaves no room for what the story does is refused; the story does not wait for tokens that never come.
+#[test]
+fn a_prompt_without_room_behind_it_is_refused() {
+    fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson05"), &[511, 600]);
+}

@@ -82,7 +82,7 @@ impl Place {
         let page = Page::of_stderr();
         let notice = format!("{} {what}; {instead}", course.shown(&self.file));
         if copy.is_ok() || what != "is missing" {
-            eprint!("{}", page.paint(Tone::Warn, &page.text(&notice)));
+            lab::term::note(&page.paint(Tone::Warn, &page.text(&notice)));
         }
         copy.unwrap_or_default()
     }

@@ -272,7 +272,7 @@ impl Twin {
                     self.number
                 ),
             };
-            eprint!("{}", Page::of_stderr().text(&text));
+            lab::term::note(&Page::of_stderr().text(&text));
         }
         Ok(())
     }

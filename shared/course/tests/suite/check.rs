@@ -461,6 +461,38 @@ fn the_workbook_around_the_current_folder_is_used() {
     assert!(config.contains(&alias), "{config}");
 }
 
+/// As for every program: the one writer ends quietly at a closed pipe, and with an error at a full disk.
+#[test]
+fn output_that_can_not_be_written_is_quiet_or_an_error_never_a_panic() {
+    let tree = started();
+    for args in [
+        &["list"][..],
+        &["list", "05"],
+        &["list", "--json"],
+        &["report", "."],
+        &["report", ".", "--json"],
+        &["--help"],
+    ] {
+        let run = || {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_course"));
+            // In the root of a workbook of its own, which is named on stderr only where it differs from the built one.
+            command.current_dir(&tree.course.root).args(args);
+            command
+        };
+        let unwritten = fixtures::unwritten(run);
+        assert_eq!(unwritten.closed.status.code(), Some(0), "{args:?}: {unwritten:?}");
+        if let Some(full) = &unwritten.full {
+            let message = String::from_utf8_lossy(&full.stderr);
+            assert!(
+                message.contains("error: stdout: cannot be written: "),
+                "{args:?}: {message}"
+            );
+            assert!(!message.contains("panicked"), "{args:?}: {message}");
+            assert_eq!(full.status.code(), Some(1), "{args:?}: {message}");
+        }
+    }
+}
+
 /// A request to end reaches what runs, here an endless test.
 #[cfg(unix)]
 #[test]

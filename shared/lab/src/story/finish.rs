@@ -124,7 +124,10 @@ impl Story {
         if self.args.json {
             crate::outln!("{}", serde_json::to_string_pretty(&self.document)?);
         }
-        Ok(())
+        match self.screen.failure() {
+            None => Ok(()),
+            Some(failure) => Err(anyhow::anyhow!("{failure}")),
+        }
     }
 }
 

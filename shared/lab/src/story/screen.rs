@@ -1,8 +1,9 @@
 //! Where a story is written: on a terminal, into a pipe, or into the buffer of a test.
 
-use std::io::{BufRead, ErrorKind, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
 
 use crate::args::CommonArgs;
+use crate::out;
 use crate::term::{self, Tone};
 
 /// Where the lines of a story go and where the reader's answers come from.
@@ -11,9 +12,13 @@ pub struct Screen {
     /// The reader's keyboard; `None` where the story asks nothing and does not wait.
     reader: Option<Box<dyn BufRead>>,
     color: bool,
-    /// What to do once the reader of the pipe is gone: end the process, or stay silent.
+    /// What to do when the output can not be written: end the process, or stay silent until the story ends.
     exits_when_closed: bool,
     closed: bool,
+    /// Whether the lines go to stderr, whose failures are not reported.
+    is_stderr: bool,
+    /// Why stdout could not be written, if not for a reader that is gone. The end of the story reports it.
+    failure: Option<String>,
     /// Whether anything stands on the current line (streamed text without a line end).
     line_open: bool,
     /// Whether the last line was empty.
@@ -43,6 +48,7 @@ impl Screen {
             reader,
             color,
             exits_when_closed,
+            is_stderr: args.json,
             echoes: interactive,
             ..Self::to(out)
         }
@@ -56,6 +62,8 @@ impl Screen {
             color: false,
             exits_when_closed: false,
             closed: false,
+            is_stderr: false,
+            failure: None,
             line_open: false,
             last_empty: false,
             echoes: false,
@@ -139,10 +147,15 @@ impl Screen {
         let written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
         if let Err(error) = written {
             self.closed = true;
-            if self.exits_when_closed && error.kind() == ErrorKind::BrokenPipe {
-                // The reader of the pipe (`| head`) has ended: end quietly, without a panic.
-                std::process::exit(0);
+            if self.exits_when_closed {
+                out::end(&error);
             }
+            self.failure = out::failure(&error).filter(|_| !self.is_stderr);
         }
+    }
+
+    /// Why the story could not be written, if it could not.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 }

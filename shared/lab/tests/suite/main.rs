@@ -5,3 +5,4 @@ mod cost;
 mod gallery;
 mod race;
 mod story;
+mod writer;
