@@ -6,7 +6,7 @@
 //! books ────┘                                        └─ model ─ loss ─ backward ─ AdamW ─ checkpoint ─ folder
 //! ```
 //!
-//! **New.** The data layer ([`grammar`], [`corpus`], [`split`], [`tokenizer`]); the metrics and baselines ([`metrics`],
+//! **New.** The data layer ([`grammar`], [`corpus`], [`split`], [`tokenizer`] behind [`door`]); the metrics and baselines ([`metrics`],
 //! [`windows`], [`ngram`], [`baselines`], [`eval`]); a small Llama on the tape ([`model`]), its operations fused
 //! ([`ops`], [`kernels`]) and composed ([`plain`]); a trainer whose checkpoints continue with the same bits
 //! ([`trainer`], [`checkpoint`], [`train`], [`record`]).
@@ -26,6 +26,7 @@
 pub mod config;
 
 pub mod corpus;
+pub mod door;
 pub mod exercises;
 pub mod grammar;
 pub mod merges;

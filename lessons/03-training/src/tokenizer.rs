@@ -23,6 +23,7 @@ use tokenizers::processors::PostProcessorWrapper;
 use tokenizers::{AddedToken, TokenizerBuilder};
 
 use crate::config::TokenId;
+use crate::door::Library;
 use crate::grammar::{IM_END, IM_START};
 
 /// Pieces of the vocabulary, special tokens included.
@@ -49,7 +50,7 @@ pub struct TokenizerError {
 /// A trained vocabulary.
 #[derive(Debug, Clone)]
 pub struct Tokenizer {
-    inner: tokenizers::Tokenizer,
+    inner: Library,
 }
 
 impl Tokenizer {
@@ -91,8 +92,10 @@ impl Tokenizer {
 
     /// Parses the text of a `tokenizer.json`.
     pub fn from_json(json: &str) -> Result<Tokenizer, String> {
-        let inner: tokenizers::Tokenizer = json.parse().map_err(|error| format!("not a tokenizer.json: {error}"))?;
-        Ok(Tokenizer { inner })
+        match Library::open(json.as_bytes()) {
+            Ok(inner) => Ok(Tokenizer { inner }),
+            Err(refused) => Err(format!("not a tokenizer.json: {refused}")),
+        }
     }
 
     /// Reads a `tokenizer.json`.
@@ -117,21 +120,21 @@ impl Tokenizer {
 
     /// The text of the `tokenizer.json`.
     pub fn to_json(&self) -> String {
-        self.inner.to_string(true).expect("a tokenizer can be written")
+        self.inner.to_json(true).expect("a tokenizer can be written")
     }
 
     /// Number of pieces, special tokens included.
     pub fn vocab_size(&self) -> usize {
-        self.inner.get_vocab_size(true)
+        self.inner.vocab_size()
     }
 
     /// Text to ids. Nothing is added before or after; special tokens in the text become their ids.
     pub fn encode(&self, text: &str) -> Vec<TokenId> {
-        let encoding = self
+        let ids = self
             .inner
-            .encode_fast(text, false)
+            .encode(text, false)
             .expect("byte-level BPE encodes every text");
-        encoding.get_ids().iter().map(|&id| TokenId(id)).collect()
+        ids.into_iter().map(TokenId).collect()
     }
 
     /// Ids to text, special tokens included. Bytes that are no UTF-8 come out as U+FFFD.
@@ -142,6 +145,6 @@ impl Tokenizer {
 
     /// The piece with this id as the vocabulary spells it (bytes as printable characters), or `None`.
     pub fn piece(&self, token: TokenId) -> Option<String> {
-        self.inner.id_to_token(token.0)
+        self.inner.piece(token.0)
     }
 }

@@ -81,7 +81,8 @@ impl<'de> Deserialize<'de> for RawHeader {
                 let mut header = RawHeader::default();
                 while let Some(name) = map.next_key::<String>()? {
                     if name == "__metadata__" {
-                        header.metadata.push(map.next_value()?);
+                        // Some writers store `null` where there are no texts.
+                        header.metadata.push(map.next_value::<Option<_>>()?.unwrap_or_default());
                     } else {
                         header.entries.push((name, map.next_value()?));
                     }
@@ -197,12 +198,20 @@ impl Refuse<'_> {
     }
 }
 
-/// Reads the JSON of a header and checks none of its claims.
+/// Most bytes of a header, as in the reader that the format comes from.
+pub const MAX_HEADER_BYTES: usize = 100_000_000;
+
+/// Reads the JSON of a header and checks none of its claims. A header that is too long, or that is not UTF-8 anywhere
+/// (keys that are passed over too), is refused.
 ///
 /// # Errors
-/// The message of the JSON reader.
+/// What was found instead of a header.
 pub fn parse_json(json: &[u8]) -> Result<RawHeader, String> {
-    serde_json::from_slice(json).map_err(|error| error.to_string())
+    if json.len() > MAX_HEADER_BYTES {
+        return Err(format!("{} bytes, more than {MAX_HEADER_BYTES}", json.len()));
+    }
+    let text = std::str::from_utf8(json).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// The number format with this name, if a safetensors file can hold it and the loader can read it.

@@ -7,7 +7,12 @@ pub(crate) enum Spelling {
     /// Each byte as one printable character. Holds GPT-2's table from characters back to bytes.
     ByteLevel(Box<[Option<u8>; 324]>),
     /// A space as `▁`, a byte without a piece as `<0x0A>` (SentencePiece).
-    Metaspace,
+    Metaspace {
+        /// What the decoder writes instead of a mark: ` ` for `▁`.
+        replaced: Vec<(String, String)>,
+        /// Whether `<0x0A>` is a byte.
+        has_bytes: bool,
+    },
 }
 
 impl Spelling {
@@ -17,7 +22,16 @@ impl Spelling {
         if has("ByteLevel") {
             Some(Self::ByteLevel(Box::new(byte_table())))
         } else if has("ByteFallback") || has("Metaspace") {
-            Some(Self::Metaspace)
+            let parts = parts(decoder);
+            let replaced = parts.iter().filter_map(|part| match part["type"].as_str() {
+                Some("Replace") => Some((part["pattern"]["String"].as_str()?, part["content"].as_str()?)),
+                Some("Metaspace") => Some((part["replacement"].as_str()?, " ")),
+                _ => None,
+            });
+            Some(Self::Metaspace {
+                replaced: replaced.map(|(mark, text)| (mark.into(), text.into())).collect(),
+                has_bytes: has("ByteFallback"),
+            })
         } else {
             None
         }
@@ -32,25 +46,55 @@ impl Spelling {
                 // A piece with a character outside the table stands for its own text.
                 bytes.unwrap_or_else(|| piece.as_bytes().into())
             }
-            Self::Metaspace => {
+            Self::Metaspace { replaced, has_bytes } => {
                 let hex = piece.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
-                let hex = hex.filter(|hex| hex.len() == 2);
+                let hex = hex.filter(|hex| *has_bytes && hex.len() == 2);
                 match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
                     Some(byte) => [byte].into(),
-                    None => piece.replace('▁', " ").into_bytes().into(),
+                    None => {
+                        let replace = |text: String, (mark, by): &(String, String)| text.replace(mark, by);
+                        replaced.iter().fold(piece.to_owned(), replace).into_bytes().into()
+                    }
                 }
             }
         }
     }
 }
 
-/// Whether this decoder drops one space at the start of a text.
-pub(crate) fn strips_leading_space(decoder: &Value) -> bool {
-    parts(decoder).iter().any(|part| match part["type"].as_str() {
-        Some("Strip") => part["content"] == " " && part["start"] == 1,
-        Some("Metaspace") => part["prepend_scheme"] != "never",
-        _ => false,
-    })
+/// What a decoder drops from the first token of a text.
+pub(crate) enum Dropped {
+    /// So many spaces at its start.
+    Spaces(usize),
+    /// Every mark of a space in it.
+    Marks(String),
+}
+
+impl Dropped {
+    /// The rule of this decoder of a tokenizer.json.
+    pub(crate) fn of(decoder: &Value) -> Self {
+        let mut spaces = 0;
+        for part in parts(decoder) {
+            match part["type"].as_str() {
+                Some("Strip") if part["content"] == " " => spaces = part["start"].as_u64().unwrap_or(0) as usize,
+                Some("Metaspace") if part["prepend_scheme"] != "never" => {
+                    return Self::Marks(part["replacement"].as_str().unwrap_or("▁").to_owned());
+                }
+                _ => {}
+            }
+        }
+        Self::Spaces(spaces)
+    }
+
+    /// The bytes of a piece at the start of a text; `bytes` are those that it has elsewhere.
+    pub(crate) fn first_bytes(&self, spelling: &Spelling, piece: &str, bytes: &[u8]) -> Box<[u8]> {
+        match self {
+            Self::Spaces(most) => {
+                let num_spaces = bytes.iter().take_while(|byte| **byte == b' ').count();
+                bytes[num_spaces.min(*most)..].into()
+            }
+            Self::Marks(mark) => spelling.bytes(&piece.replace(mark, "")),
+        }
+    }
 }
 
 /// The parts of a decoder: those of a sequence, or the decoder itself.

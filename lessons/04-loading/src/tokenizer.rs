@@ -8,22 +8,32 @@ use crate::bytes::unreadable;
 use crate::config::ModelConfig;
 use crate::error::{LoadError, Result};
 use crate::json::describe;
-use crate::spelling::{Spelling, strips_leading_space};
+use crate::spelling::{Dropped, Spelling};
+use std::collections::HashMap;
 use std::path::Path;
 use training::TokenId;
+use training::door::{Library, Refused};
 
 /// Name of the file.
 pub const TOKENIZER_FILE: &str = "tokenizer.json";
 
+fn bad(refused: Refused) -> LoadError {
+    LoadError::BadTokenizer {
+        file: TOKENIZER_FILE.into(),
+        expected: refused.expected,
+        found: refused.found.0,
+    }
+}
+
 /// A vocabulary and the rules to encode and decode text with it.
 pub struct Tokenizer {
-    inner: tokenizers::Tokenizer,
+    inner: Library,
     /// Bytes of each id; empty for an id without a piece.
     pieces: Vec<Box<[u8]>>,
     /// Whether each id is a special token such as `<|endoftext|>`.
     is_special: Vec<bool>,
-    /// Whether the decoder drops one space at the start of a text, as that of SentencePiece does.
-    strips_leading_space: bool,
+    /// Bytes at the start of a text, of the ids that have others there: SentencePiece's decoder drops a space.
+    first_pieces: HashMap<u32, Box<[u8]>>,
 }
 
 impl Tokenizer {
@@ -47,46 +57,43 @@ impl Tokenizer {
     /// # Errors
     /// A tokenizer that the workbook can not use.
     pub fn from_json(json: &[u8]) -> Result<Self> {
-        let bad = |expected: &'static str, found: String| LoadError::BadTokenizer {
-            file: TOKENIZER_FILE.into(),
-            expected,
-            found,
-        };
-        let inner = tokenizers::Tokenizer::from_bytes(json)
-            .map_err(|error| bad("a file of the `tokenizers` library", error.to_string()))?;
-        let decoder = serde_json::to_value(inner.get_decoder()).map_err(|error| bad("a decoder", error.to_string()))?;
+        let inner = Library::open(json).map_err(bad)?;
+        let decoder = inner.decoder().map_err(bad)?;
         let Some(spelling) = Spelling::of(&decoder) else {
-            return Err(bad(
-                "a ByteLevel, ByteFallback or Metaspace decoder",
-                describe(Some(&decoder)),
-            ));
+            return Err(bad(Refused {
+                expected: "a ByteLevel, ByteFallback or Metaspace decoder",
+                found: describe(Some(&decoder)).into(),
+            }));
         };
-        let strips_leading_space = strips_leading_space(&decoder);
-        let added = inner.get_added_tokens_decoder();
-        let vocabulary = inner.get_vocab(true);
+        let dropped = Dropped::of(&decoder);
+        let added = inner.added();
+        let vocabulary = inner.vocabulary();
         let num_ids = vocabulary.values().max().map_or(0, |id| *id as usize + 1);
         // Ids may be sparse, but the table for them must not be much larger than the file.
         if num_ids > 4 * vocabulary.len() + 1024 {
-            return Err(bad(
-                "ids without large gaps",
-                format!("{} pieces with ids up to {}", vocabulary.len(), num_ids - 1),
-            ));
+            return Err(bad(Refused {
+                expected: "ids without large gaps",
+                found: format!("{} pieces with ids up to {}", vocabulary.len(), num_ids - 1).into(),
+            }));
         }
         let mut pieces = vec![Box::<[u8]>::default(); num_ids];
         let mut is_special = vec![false; num_ids];
+        let mut first_pieces = HashMap::new();
         for (text, id) in vocabulary {
-            let added = added.get(&id);
-            is_special[id as usize] = added.is_some_and(|token| token.special);
-            pieces[id as usize] = match added {
-                Some(_) => text.as_bytes().into(),
-                None => spelling.bytes(&text),
-            };
+            is_special[id as usize] = added.get(&id).is_some_and(|token| token.special);
+            // An added token passes the decoder as any other: its `▁` is a space too.
+            let bytes = spelling.bytes(&text);
+            let first = dropped.first_bytes(&spelling, &text, &bytes);
+            if first != bytes {
+                first_pieces.insert(id, first);
+            }
+            pieces[id as usize] = bytes;
         }
         Ok(Self {
             inner,
             pieces,
             is_special,
-            strips_leading_space,
+            first_pieces,
         })
     }
 
@@ -95,11 +102,7 @@ impl Tokenizer {
     /// # Errors
     /// A tokenizer that the `tokenizers` library can not write.
     pub fn to_json(&self) -> Result<String> {
-        (self.inner.to_string(false)).map_err(|error| LoadError::BadTokenizer {
-            file: TOKENIZER_FILE.into(),
-            expected: "rules that can be written",
-            found: error.to_string(),
-        })
+        self.inner.to_json(false).map_err(bad)
     }
 
     /// Checks that the number of ids fits the number of rows in the embedding.
@@ -130,15 +133,8 @@ impl Tokenizer {
     /// # Errors
     /// The rules can not spell the text.
     pub fn encode(&self, text: &str, add_special: bool) -> Result<Vec<TokenId>> {
-        let encoding = self
-            .inner
-            .encode(text, add_special)
-            .map_err(|error| LoadError::BadTokenizer {
-                file: TOKENIZER_FILE.into(),
-                expected: "rules that can spell any text",
-                found: error.to_string(),
-            })?;
-        Ok(encoding.get_ids().iter().copied().map(TokenId).collect())
+        let ids = self.inner.encode(text, add_special).map_err(bad)?;
+        Ok(ids.into_iter().map(TokenId).collect())
     }
 
     /// Ids to text, without special tokens. Bytes that form no character become U+FFFD.
@@ -152,14 +148,18 @@ impl Tokenizer {
     }
 
     fn text_of(&self, ids: &[TokenId], skip_special: bool) -> String {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut is_first) = (Vec::new(), true);
         for id in ids {
-            if !(skip_special && self.is_special(*id)) {
-                bytes.extend_from_slice(self.token_bytes(*id));
+            if skip_special && self.is_special(*id) {
+                continue;
             }
+            bytes.extend_from_slice(match is_first {
+                true => self.first_token_bytes(*id),
+                false => self.token_bytes(*id),
+            });
+            is_first &= self.token_bytes(*id).is_empty();
         }
-        let strip = self.strips_leading_space && bytes.first() == Some(&b' ');
-        String::from_utf8_lossy(&bytes[usize::from(strip)..]).into_owned()
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The bytes of one token; empty for an id without a piece.
@@ -172,18 +172,21 @@ impl Tokenizer {
         self.is_special.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// Whether decoding drops one space at the start of a text.
-    pub fn strips_leading_space(&self) -> bool {
-        self.strips_leading_space
+    /// The bytes of one token at the start of a text, where some decoders drop a space.
+    pub fn first_token_bytes(&self, id: TokenId) -> &[u8] {
+        match self.first_pieces.get(&id.0) {
+            Some(bytes) => bytes,
+            None => self.token_bytes(id),
+        }
     }
 
     /// The id of a piece or special token, in the spelling of the vocabulary.
     pub fn id_of(&self, piece: &str) -> Option<TokenId> {
-        self.inner.token_to_id(piece).map(TokenId)
+        self.inner.id_of(piece).map(TokenId)
     }
 
     /// A piece in the spelling of the vocabulary.
     pub fn piece(&self, id: TokenId) -> Option<String> {
-        self.inner.id_to_token(id.0)
+        self.inner.piece(id.0)
     }
 }

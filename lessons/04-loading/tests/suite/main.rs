@@ -4,6 +4,7 @@ mod architectures;
 mod claims;
 mod cli;
 mod common;
+mod doors;
 mod errors;
 mod figure;
 mod golden;

@@ -266,3 +266,48 @@ fn data_need_not_be_aligned() {
         assert_eq!(out, [value]);
     }
 }
+
+/// Headers that the crate refuses or reads, byte for byte: what is passed over counts too.
+#[test]
+fn odd_headers_are_refused_or_read_as_by_the_crate() {
+    let entry = r#""a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}"#;
+    let long = |len: usize| format!("{{{entry}}}{}", " ".repeat(len - entry.len() - 2)).into_bytes();
+    let invalid = |part: &[u8]| {
+        [
+            br#"{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], "#,
+            part,
+            b"}}",
+        ]
+        .concat()
+    };
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("a key that is passed over, not UTF-8", invalid(b"\"\xff\xfe\": 1")),
+        ("a text that is passed over, not UTF-8", invalid(b"\"note\": \"\xff\"")),
+        ("a key that is passed over", invalid(b"\"note\": 1")),
+        (
+            "texts that are null",
+            format!(r#"{{"__metadata__": null, {entry}}}"#).into(),
+        ),
+        (
+            "texts that are no texts",
+            format!(r#"{{"__metadata__": {{"a": 1}}, {entry}}}"#).into(),
+        ),
+        ("the longest header", long(100_000_000)),
+        ("a longer header", long(100_000_001)),
+    ];
+    let mut num_read = 0;
+    for (case, json) in cases {
+        let mut file = (json.len() as u64).to_le_bytes().to_vec();
+        file.extend(json);
+        file.extend([0; 8]);
+        let found = safe_header("file", &file);
+        assert_eq!(
+            found.is_ok(),
+            SafeTensors::deserialize(&file).is_ok(),
+            "{case}: {:?}",
+            found.err()
+        );
+        num_read += usize::from(found.is_ok());
+    }
+    assert_eq!(num_read, 3);
+}
