@@ -1,12 +1,17 @@
 //! A conversation to text, with the model's own chat template.
 //!
 //! An instruction-tuned model was trained on conversations in one form and answers well only in that form. The form is
-//! a Jinja template in the model's folder; `minijinja` runs it. This module adds the environment that Hugging Face
-//! gives to such templates: blocks that remove the newline after them, Python's string methods, and `raise_exception`.
+//! a Jinja template in the model's folder; `minijinja` runs it in the environment that `transformers` gives to such
+//! templates ([`crate::dialect`]). A template comes from outside: it runs under [`lab::guard`], and not without end.
 
+use crate::dialect;
 use crate::error::GenerateError;
-use minijinja::{Environment, Error, ErrorKind, context};
+use jiff::Zoned;
+use jiff::civil::DateTime;
+use lab::guard::guarded;
+use minijinja::{Error, Value};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,10 +39,10 @@ pub struct ChatTemplate<'a> {
     pub source: &'a str,
     /// The model's name, for error messages.
     pub model: &'a str,
-    /// Text of the begin-of-text token; empty where there is none.
-    pub bos_token: &'a str,
-    /// Text of the end-of-text token; empty where there is none.
-    pub eos_token: &'a str,
+    /// Text of the begin-of-text token; undefined in the template where there is none.
+    pub bos_token: Option<&'a str>,
+    /// Text of the end-of-text token; undefined in the template where there is none.
+    pub eos_token: Option<&'a str>,
 }
 
 impl ChatTemplate<'_> {
@@ -48,29 +53,45 @@ impl ChatTemplate<'_> {
     /// # Errors
     /// [`GenerateError::ChatTemplate`]: the template is broken, or refuses these messages.
     pub fn render(&self, messages: &[Message]) -> Result<String, GenerateError> {
-        self.try_render(messages).map_err(|error| GenerateError::ChatTemplate {
+        self.render_at(messages, Zoned::now().datetime())
+    }
+
+    /// As [`ChatTemplate::render`], at a local time of the caller's choice: some templates write the date.
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::render`].
+    pub fn render_at(&self, messages: &[Message], now: DateTime) -> Result<String, GenerateError> {
+        let rendered = guarded(|| self.try_render(messages, now).map_err(|error| reason(&error)));
+        let rendered = rendered.unwrap_or_else(|panic| Err(format!("the template engine stops at it: {panic}")));
+        rendered.map_err(|reason| GenerateError::ChatTemplate {
             model: self.model.to_owned(),
-            // The detail is the argument of `raise_exception`; the error's kind does not say it.
-            reason: error.detail().map_or_else(|| error.to_string(), str::to_owned),
+            reason,
         })
     }
 
-    fn try_render(&self, messages: &[Message]) -> Result<String, Error> {
-        let mut environment = Environment::new();
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.add_function("raise_exception", |message: String| -> Result<String, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message))
-        });
-        environment.add_template("chat", self.source)?;
-        environment.get_template("chat")?.render(context! {
-            messages => messages,
-            bos_token => self.bos_token,
-            eos_token => self.eos_token,
-            add_generation_prompt => true,
-        })
+    fn try_render(&self, messages: &[Message], now: DateTime) -> Result<String, Error> {
+        let source = dialect::translated(self.source)?;
+        let mut environment = dialect::environment(now);
+        environment.add_template("chat", &source)?;
+        let mut variables = BTreeMap::from([
+            ("messages", Value::from_serialize(messages)),
+            ("tools", Value::from(())),
+            ("documents", Value::from(())),
+            ("add_generation_prompt", Value::from(true)),
+        ]);
+        let tokens = [("bos_token", self.bos_token), ("eos_token", self.eos_token)];
+        variables.extend(
+            tokens
+                .iter()
+                .filter_map(|(name, text)| Some((*name, Value::from((*text)?)))),
+        );
+        environment.get_template("chat")?.render(variables)
     }
+}
+
+/// What a template's error says. The detail of one kind is the argument of `raise_exception`.
+fn reason(error: &Error) -> String {
+    error.detail().map_or_else(|| error.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -84,8 +105,8 @@ mod tests {
         let template = ChatTemplate {
             source,
             model: "m",
-            bos_token: "<s>",
-            eos_token: "</s>",
+            bos_token: Some("<s>"),
+            eos_token: Some("</s>"),
         };
         template.render(&[Message::user(" Hi ")])
     }
@@ -112,5 +133,14 @@ mod tests {
             "the chat template of m failed: roles must alternate; leave --chat out, or mend the template"
         );
         assert!(matches!(render("{% for %}"), Err(GenerateError::ChatTemplate { .. })));
+    }
+
+    #[test]
+    fn a_template_without_end_is_an_error() {
+        let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% set c = a %}{% endfor %}{% endfor %}";
+        let error = render(endless).unwrap_err().to_string();
+        assert!(error.starts_with("the chat template of m failed: "), "{error}");
+        let nested = format!("{{{{ {}1{} }}}}", "(".repeat(100_000), ")".repeat(100_000));
+        assert!(render(&nested).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of a generation.
 
+use lab::foreign::foreign;
 use loading::LoadError;
 
 /// Why a generation failed.
@@ -20,6 +21,18 @@ pub enum GenerateError {
         max_seq_len: usize,
     },
     // ANCHOR_END: prompt
+    /// The prompt leaves too few positions for a story.
+    #[error(
+        "the prompt has {prompt_tokens} tokens and the story goes on for {new_tokens}, expected at most {max_seq_len} together, the context of this model; shorten --prompt"
+    )]
+    NoRoom {
+        /// Number of tokens in the prompt.
+        prompt_tokens: usize,
+        /// Number of tokens that the story needs behind it.
+        new_tokens: usize,
+        /// Number of positions of the model.
+        max_seq_len: usize,
+    },
     /// A token id has no embedding.
     #[error(
         "token id {token_id}: expected an id below {vocab_size}, the model's vocabulary; the tokenizer belongs to another model"
@@ -42,21 +55,22 @@ pub enum GenerateError {
     #[error("expected one logit for each token of the vocabulary, found none")]
     NoLogits,
     /// Text was given or requested, but the model has no tokenizer.
-    #[error("{model} has no tokenizer.json, so it can not read or write text; random models are for measuring speed")]
+    #[error("{model} has no tokenizer.json, so it can not read or write text; random models are for measuring speed", model = foreign(.model))]
     NoTokenizer {
         /// Name of the model.
         model: String,
     },
     /// A chat was requested, but the model has no chat template.
     #[error(
-        "{model} has no chat template in tokenizer_config.json or chat_template.jinja; leave --chat out, or choose an instruction-tuned model"
+        "{model} has no chat template in tokenizer_config.json or chat_template.jinja; leave --chat out, or choose an instruction-tuned model",
+        model = foreign(.model)
     )]
     NoChatTemplate {
         /// Name of the model.
         model: String,
     },
     /// The chat template is broken, or refuses these messages.
-    #[error("the chat template of {model} failed: {reason}; leave --chat out, or mend the template")]
+    #[error("the chat template of {model} failed: {reason}; leave --chat out, or mend the template", model = foreign(.model), reason = foreign(.reason))]
     ChatTemplate {
         /// Name of the model.
         model: String,

@@ -47,6 +47,7 @@ pub mod state;
 pub mod weights;
 
 pub mod chat;
+mod dialect;
 pub mod model;
 pub mod text;
 

@@ -24,8 +24,8 @@ pub struct Model {
     /// Text to ids and back; `None` for a random model.
     pub tokenizer: Option<Tokenizer>,
     chat_template: Option<String>,
-    bos_token: String,
-    eos_token: String,
+    bos_token: Option<String>,
+    eos_token: Option<String>,
 }
 
 impl Model {
@@ -49,8 +49,8 @@ impl Model {
             weights,
             tokenizer: folder.tokenizer,
             chat_template: folder.chat_template,
-            bos_token: folder.bos_token.unwrap_or_default(),
-            eos_token: folder.eos_token.unwrap_or_default(),
+            bos_token: folder.bos_token,
+            eos_token: folder.eos_token,
         })
     }
 
@@ -85,8 +85,8 @@ impl Model {
         let template = ChatTemplate {
             source,
             model: &self.name,
-            bos_token: &self.bos_token,
-            eos_token: &self.eos_token,
+            bos_token: self.bos_token.as_deref(),
+            eos_token: self.eos_token.as_deref(),
         };
         Ok(tokenizer.encode(&template.render(messages)?, false)?)
     }
@@ -109,6 +109,22 @@ impl Model {
             max_new_tokens,
             max_seq_len: self.config.llama.max_seq_len,
             end_of_text: self.config.eos_token_ids.clone(),
+        }
+    }
+
+    /// Positions of the context behind a prompt that a story needs to go on for `new_tokens` tokens or more.
+    ///
+    /// # Errors
+    /// [`GenerateError::NoRoom`]: there are fewer.
+    pub fn room_behind(&self, prompt: &[TokenId], new_tokens: usize) -> Result<usize, GenerateError> {
+        let max_seq_len = self.config.llama.max_seq_len;
+        match max_seq_len.checked_sub(prompt.len()) {
+            Some(room) if room >= new_tokens => Ok(room),
+            _ => Err(GenerateError::NoRoom {
+                prompt_tokens: prompt.len(),
+                new_tokens,
+                max_seq_len,
+            }),
         }
     }
 
@@ -138,8 +154,13 @@ impl Model {
         on_token: &mut dyn FnMut(TokenId),
     ) -> Result<Generation, GenerateError> {
         let limits = self.limits(max_new_tokens);
-        // Reserve the longest sequence at once, so that no step allocates.
-        let longest = prompt.len().saturating_add(max_new_tokens).min(limits.max_seq_len);
+        // Reserved at once, so that no step allocates. A limit may be far beyond the text that comes: past the first
+        // tokens memory grows with the text.
+        const AT_ONCE: usize = 1024;
+        let longest = prompt
+            .len()
+            .saturating_add(max_new_tokens.min(AT_ONCE))
+            .min(limits.max_seq_len);
         state.reserve(&self.config, longest);
         // ANCHOR: loop
         generate(

@@ -155,7 +155,7 @@ pub fn generate(
     }
     term::print("\n");
     if std::io::stderr().is_terminal() {
-        eprintln!("{}", Tone::Dim.paint(&answered.summary));
+        lab::noteln!("{}", Tone::Dim.paint(&answered.summary));
     }
     Ok(())
 }

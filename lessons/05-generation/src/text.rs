@@ -15,15 +15,15 @@ pub struct TextStream<'a> {
     waiting: Vec<u8>,
     /// The text that the last call of `push` returned.
     text: String,
-    /// Whether one space at the very start is still to be dropped. Some tokenizers drop it in their decoder.
-    strip_space: bool,
+    /// Whether the next token begins the text. Some tokenizers drop a space there in their decoder.
+    is_at_start: bool,
 }
 
 impl<'a> TextStream<'a> {
     /// A stream whose pieces together equal [`Tokenizer::decode`] of its tokens.
     pub fn new(tokenizer: &'a Tokenizer) -> TextStream<'a> {
         TextStream {
-            strip_space: tokenizer.strips_leading_space(),
+            is_at_start: true,
             ..TextStream::continuing(tokenizer)
         }
     }
@@ -34,7 +34,7 @@ impl<'a> TextStream<'a> {
             tokenizer,
             waiting: Vec::new(),
             text: String::new(),
-            strip_space: false,
+            is_at_start: false,
         }
     }
 
@@ -45,9 +45,9 @@ impl<'a> TextStream<'a> {
             return "";
         }
         let mut bytes = self.tokenizer.token_bytes(token);
-        if self.strip_space && !bytes.is_empty() {
-            bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
-            self.strip_space = false;
+        if self.is_at_start && !bytes.is_empty() {
+            bytes = self.tokenizer.first_token_bytes(token);
+            self.is_at_start = false;
         }
         // ANCHOR: push
         self.waiting.extend_from_slice(bytes);

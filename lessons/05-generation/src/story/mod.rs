@@ -25,6 +25,9 @@ const NEW_TOKENS: usize = 64;
 /// Number of passes that the warm-up experiment times in a fresh process.
 pub const WARM_UP_PASSES: usize = 10;
 
+/// Tokens that the story needs behind a prompt at least.
+const LEAST_TOKENS: usize = 16;
+
 /// What all steps share.
 struct Scene {
     model: Model,
@@ -44,12 +47,13 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
         Some(_) => model.encode_prompt(args.prompt.as_deref().unwrap_or(PROMPT))?,
         None => model.made_up_tokens(0, 12),
     };
+    let room = model.room_behind(&prompt, LEAST_TOKENS)?;
     let mut scene = Scene {
         pool: Pool::new(args.threads()),
         state: State::new(&model.config, 0),
         model,
         prompt,
-        new_tokens: args.tokens.unwrap_or(NEW_TOKENS),
+        new_tokens: args.tokens.unwrap_or(NEW_TOKENS).min(room),
     };
 
     opening::stream(&mut story, &mut scene)?;

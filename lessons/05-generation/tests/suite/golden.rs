@@ -268,3 +268,41 @@ fn chat_templates_render_as_in_transformers() {
     }
     assert!(rendered >= 1);
 }
+
+/// The chat forms of seven families, and every part of their environment, on ten conversations each.
+#[test]
+fn chat_templates_of_the_families_render_as_in_transformers() {
+    let folder = fixtures::models_dir().with_file_name("chat");
+    let golden: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.join("golden.json")).unwrap()).unwrap();
+    let now = golden["now"].as_str().unwrap().parse().unwrap();
+    let (mut num_rendered, mut num_refused) = (0, 0);
+    for (family, conversations) in golden["families"].as_object().unwrap() {
+        let source = std::fs::read_to_string(folder.join(format!("{family}.jinja"))).unwrap();
+        let template = generation::chat::ChatTemplate {
+            source: &source,
+            model: family,
+            bos_token: golden["bos_token"].as_str(),
+            eos_token: golden["eos_token"].as_str(),
+        };
+        for (name, expected) in conversations.as_object().unwrap() {
+            let turns = golden["conversations"][name].as_array().unwrap();
+            let text = |turn: &serde_json::Value, key: &str| turn[key].as_str().unwrap().to_owned();
+            let turns = turns.iter().map(|turn| generation::chat::Message {
+                role: text(turn, "role"),
+                content: text(turn, "content"),
+            });
+            let found = template.render_at(&turns.collect::<Vec<_>>(), now);
+            if let Some(words) = expected["refused"].as_str() {
+                let error = found.expect_err(name).to_string();
+                assert!(error.contains(words), "{family}, {name}: {error}");
+                num_refused += 1;
+            } else {
+                let found = found.unwrap_or_else(|error| panic!("{family}, {name}: {error}"));
+                assert_eq!(found, expected["text"].as_str().unwrap(), "{family}, {name}");
+                num_rendered += 1;
+            }
+        }
+    }
+    assert_eq!((num_rendered, num_refused), (78, 2));
+}
