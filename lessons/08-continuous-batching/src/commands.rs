@@ -1,7 +1,9 @@
 //! The command besides the story.
 
 use anyhow::Context;
-use continuous_batching::{Delivery, Engine, EngineLimits, Event, FinishReason, ModelRunner, SeqId, SlotCache, Slots};
+use continuous_batching::{
+    Delivery, Engine, EngineLimits, Event, FinishReason, Length, ModelRunner, SeqId, SlotCache, Slots,
+};
 use generation::Model;
 use generation::text::decode_continuation;
 use lab::args::CommonArgs;
@@ -28,7 +30,7 @@ struct Answer {
 }
 
 /// `generate`: continues all texts at once; each is printed when it is done, with --json one document at the end.
-pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::Result<()> {
+pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize, ignore_eos: bool) -> anyhow::Result<()> {
     anyhow::ensure!(
         slots > 0,
         "--slots 0: expected at least one, or no text could ever begin"
@@ -48,7 +50,13 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
     let mut engine = engine(&model, &pool, slots, capacity);
     let mut asked: BTreeMap<SeqId, &str> = BTreeMap::new();
     for (text, prompt) in texts.iter().zip(&prompts) {
-        let id = engine.submit(prompt, new_tokens);
+        let id = engine.submit(
+            prompt,
+            Length {
+                max_new_tokens: new_tokens,
+                ignore_eos,
+            },
+        );
         let id = id.with_context(|| format!("the text {:?}", term::cut(text, SHOWN)))?;
         // Answers come in the order in which they end, so each is found by its number.
         asked.insert(id, text);
@@ -96,7 +104,7 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
             engine.num_steps(),
             number::seconds(total.as_secs_f64())
         );
-        eprintln!("{}", term::Tone::Dim.paint(&line));
+        lab::noteln!("{}", term::Tone::Dim.paint(&line));
     }
     // The other answers are printed by now: a failed choice ends its own request only.
     anyhow::ensure!(
@@ -111,10 +119,16 @@ pub fn generate(args: &CommonArgs, texts: Vec<String>, slots: usize) -> anyhow::
 /// The arguments and `--prompt`; where there are none, the lines of stdin.
 fn all_texts(args: &CommonArgs, mut texts: Vec<String>) -> anyhow::Result<Vec<String>> {
     texts.extend(args.prompt.clone());
-    let stdin = std::io::stdin();
+    let (stdin, mut num_lines) = (std::io::stdin(), 0);
     if texts.is_empty() && !stdin.is_terminal() {
         for line in stdin.lock().lines() {
             let line = line.context("reading texts from stdin, expected UTF-8 with one a line")?;
+            // Editors on Windows put a byte order mark in front of the first line; it is no part of the text.
+            let line = match num_lines {
+                0 => line.trim_start_matches('\u{feff}').to_owned(),
+                _ => line,
+            };
+            num_lines += 1;
             if !line.trim().is_empty() {
                 texts.push(line);
             }

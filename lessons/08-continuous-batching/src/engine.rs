@@ -22,7 +22,7 @@ use crate::exercises::step::step;
 use crate::limits::EngineLimits;
 use crate::memory::Memory;
 use crate::queues::Queues;
-use crate::request::{Request, SeqId, Status};
+use crate::request::{Length, Request, SeqId, Status};
 use crate::runner::Runner;
 use crate::schedule::{FirstCome, Schedule};
 use generation::GenerateError;
@@ -109,27 +109,34 @@ impl<R: Runner, M: Memory<X>, S: Schedule<M, X>, X> Engine<R, M, S, X> {
     ///
     /// # Errors
     /// Those of [`Engine::submit_with`].
-    pub fn submit(&mut self, prompt: &[TokenId], max_new_tokens: usize) -> Result<SeqId, Refusal>
+    pub fn submit(&mut self, prompt: &[TokenId], length: impl Into<Length>) -> Result<SeqId, Refusal>
     where
         X: Default,
     {
-        self.submit_with(prompt, max_new_tokens, X::default())
+        self.submit_with(prompt, length, X::default())
     }
 
-    /// Accepts a request, to be computed from the next step on. Its answer has at most `max_new_tokens` tokens, or the
-    /// engine's cap if that is less. A request that needs no token, because it asks for none or because its prompt
+    /// Accepts a request, to be computed from the next step on. Its answer has at most `length` tokens, or the engine's
+    /// cap if that is less; [`Length::exactly`] goes on after an end-of-text token. A request that needs no token, because it asks for none or because its prompt
     /// fills the context, ends at once.
     ///
     /// # Errors
     /// [`Refusal`]: an empty prompt, one that is too long, a token outside the vocabulary.
-    pub fn submit_with(&mut self, prompt: &[TokenId], max_new_tokens: usize, attached: X) -> Result<SeqId, Refusal> {
+    pub fn submit_with(
+        &mut self,
+        prompt: &[TokenId],
+        length: impl Into<Length>,
+        attached: X,
+    ) -> Result<SeqId, Refusal> {
+        let length = length.into();
         // A refused request gets no number.
         self.limits.check_prompt(prompt)?;
         let id = SeqId(self.next_id);
         self.next_id += 1;
         // The engine's cap holds, whatever the request asks for.
-        let max_new_tokens = max_new_tokens.min(self.limits.max_new_tokens);
+        let max_new_tokens = length.max_new_tokens.min(self.limits.max_new_tokens);
         let mut request = Request::with(id, prompt, max_new_tokens, self.limits.max_seq_len, attached);
+        request.ignore_eos = length.ignore_eos;
         match request.exhausted(self.limits.max_seq_len) {
             Some(reason) => {
                 request.finish(reason);

@@ -73,7 +73,7 @@ pub use error::{EngineError, Refusal};
 pub use event::{Delivery, Event};
 pub use limits::EngineLimits;
 pub use memory::{Admission, Memory};
-pub use request::{FinishReason, Request, SeqId, Status};
+pub use request::{FinishReason, Length, Request, SeqId, Status};
 pub use runner::{ModelRunner, Runner};
 pub use schedule::{FirstCome, Schedule};
 pub use slot_cache::SlotCache;

@@ -35,13 +35,20 @@ enum Command {
         /// Texts that are written at the same time; more than these wait
         #[arg(long, default_value_t = 8, value_name = "N")]
         slots: usize,
+        /// Go on after an end-of-text token, up to --tokens tokens
+        #[arg(long)]
+        ignore_eos: bool,
     },
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = lab::args::parse::<Args>();
     lab::exit::code(match args.command {
         None => story::tell(&args.common),
-        Some(Command::Generate { texts, slots }) => commands::generate(&args.common, texts, slots),
+        Some(Command::Generate {
+            texts,
+            slots,
+            ignore_eos,
+        }) => commands::generate(&args.common, texts, slots, ignore_eos),
     })
 }

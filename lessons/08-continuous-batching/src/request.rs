@@ -60,6 +60,34 @@ impl From<generation::FinishReason> for FinishReason {
     }
 }
 
+/// How long an answer may be. A plain number is an answer of up to so many tokens, which the model may end earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// Largest number of tokens in the output.
+    pub max_new_tokens: usize,
+    /// Whether the answer goes on after an end-of-text token.
+    pub ignore_eos: bool,
+}
+
+impl Length {
+    /// An answer of exactly so many tokens, if the context holds them.
+    pub fn exactly(tokens: usize) -> Length {
+        Length {
+            max_new_tokens: tokens,
+            ignore_eos: true,
+        }
+    }
+}
+
+impl From<usize> for Length {
+    fn from(max_new_tokens: usize) -> Length {
+        Length {
+            max_new_tokens,
+            ignore_eos: false,
+        }
+    }
+}
+
 // ANCHOR: request
 /// An accepted request. Exactly one of the [`crate::queues::Queues`] owns it.
 ///
@@ -81,6 +109,8 @@ pub struct Request<X = ()> {
     pub num_computed: usize,
     /// Largest number of tokens in the output.
     pub max_new_tokens: usize,
+    /// Whether an end-of-text token is a token as any other and ends nothing: for measurements of a fixed length.
+    pub ignore_eos: bool,
     /// State of the request.
     pub status: Status,
     /// Data that the submitter attached.
@@ -106,6 +136,7 @@ impl<X> Request<X> {
             output: Vec::with_capacity(room),
             num_computed: 0,
             max_new_tokens,
+            ignore_eos: false,
             status: Status::Waiting,
             attached,
         }
@@ -155,10 +186,10 @@ impl<X> Request<X> {
 
     // ANCHOR: accept
     /// Takes the next token, and ends the request if the token ends the text or a limit is reached. Returns the token
-    /// if it belongs to the output; an end-of-text token does not.
+    /// if it belongs to the output; an end-of-text token does not, unless the request ignores it.
     pub fn accept(&mut self, token: TokenId, limits: &EngineLimits) -> Option<TokenId> {
         // Before the push: an end-of-text token is no part of the output.
-        if limits.end_of_text.contains(&token) {
+        if !self.ignore_eos && limits.end_of_text.contains(&token) {
             self.finish(FinishReason::Stop);
             return None;
         }

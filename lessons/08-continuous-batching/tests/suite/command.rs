@@ -91,3 +91,29 @@ fn mistakes_are_one_line_on_stderr() {
         assert!(message.contains(advice), "{message}");
     }
 }
+
+/// A byte order mark in front of the input is no part of the first text.
+#[test]
+fn a_mark_in_front_of_stdin_is_no_text() {
+    let args = ["generate", "--json", "--tokens", "2"];
+    let answers = |input: &str| document(&lesson08(MODEL, &args, input))["answers"].clone();
+    let (marked, plain) = (answers("\u{feff}Once upon\nTom\n"), answers("Once upon\nTom\n"));
+    for (marked, plain) in marked.as_array().unwrap().iter().zip(plain.as_array().unwrap()) {
+        assert_eq!(
+            (&marked["prompt"], &marked["tokens"]),
+            (&plain["prompt"], &plain["tokens"])
+        );
+    }
+}
+
+#[test]
+fn a_fixed_length_is_reached_whatever_the_model_says() {
+    let args = ["generate", "--json", "--tokens", "120", "--ignore-eos", "Once", "Tom"];
+    let document = document(&lesson08(MODEL, &args, ""));
+    for answer in document["answers"].as_array().unwrap() {
+        assert_eq!(
+            (answer["tokens"].as_array().unwrap().len(), &answer["finish_reason"]),
+            (120, &"length".into())
+        );
+    }
+}

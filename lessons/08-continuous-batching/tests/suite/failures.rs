@@ -4,8 +4,8 @@ use crate::common::{ids, scheduler, small_limits};
 use continuous_batching::oracle::listener::Listener;
 use continuous_batching::runner::NoModel;
 use continuous_batching::{
-    Admission, Batch, Delivery, Engine, EngineError, EngineLimits, FinishReason, Memory, Refusal, Request, Runner,
-    SeqId, Slots,
+    Admission, Batch, Delivery, Engine, EngineError, EngineLimits, FinishReason, Length, Memory, Refusal, Request,
+    Runner, SeqId, Slots,
 };
 use generation::GenerateError;
 use std::cell::RefCell;
@@ -89,6 +89,24 @@ fn any_of_the_end_of_text_tokens_ends_a_request() {
         assert_eq!(accepted, (!ends).then_some(TokenId(token)), "token {token}");
         assert_eq!(request.is_finished(), ends, "token {token}");
     }
+}
+
+/// As with vLLM's `ignore_eos`: a request that ignores it goes on after an end-of-text token, and its batch mate does not.
+#[test]
+fn a_request_may_ignore_the_end_of_text() {
+    let choice =
+        Box::new(|request: &Request, _: &mut [f32]| Ok(TokenId(if request.output.len() == 2 { 3 } else { 1 })));
+    let mut engine = scheduler(2, 2).with_choice(choice);
+    let plain = engine.submit(&[TokenId(1)], 5).unwrap();
+    let exact = engine.submit(&[TokenId(1)], Length::exactly(5)).unwrap();
+    let mut listener = Listener::default();
+    engine.run(&mut |event| listener.take(event)).unwrap();
+    assert_eq!(listener.tokens[&plain], ids(&[1, 1]));
+    assert_eq!(listener.tokens[&exact], ids(&[1, 1, 3, 1, 1]));
+    assert_eq!(
+        [plain, exact].map(|id| listener.ends[&id]),
+        [FinishReason::Stop, FinishReason::Length]
+    );
 }
 
 /// A row without a choice, here for its NaN, ends its own request in the same step. The others get the tokens that they
