@@ -37,6 +37,9 @@ const CACHED: &str = "cached";
 /// Why no pass of a race can fail.
 const FITS: &str = "the tokens are inside the vocabulary and the context";
 
+/// Tokens that the story needs behind a prompt at least.
+const LEAST_TOKENS: usize = 16;
+
 /// What all steps share.
 struct Scene {
     model: Model,
@@ -72,13 +75,14 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
         (Some(_), text) => model.encode_prompt(text.as_deref().unwrap_or(PROMPT))?,
         (None, _) => model.made_up_tokens(0, 16),
     };
+    let room = model.room_behind(&prompt, LEAST_TOKENS)?;
     let affordable = affordable(&model.config.llama, prompt.len(), NEW_TOKENS);
     let mut scene = Scene {
         pool: Pool::new(args.threads()),
         state: State::new(&model.config, 0),
         model,
         prompt,
-        new_tokens: args.tokens.unwrap_or(affordable),
+        new_tokens: args.tokens.unwrap_or(affordable).min(room),
         answer: Vec::new(),
     };
 

@@ -133,3 +133,9 @@ fn mistakes_are_one_line_on_stderr() {
         assert!(message.contains(advice), "{message}");
     }
 }
+
+/// A prompt that leaves no room for what the story does is refused; the story does not wait for tokens that never come.
+#[test]
+fn a_prompt_without_room_behind_it_is_refused() {
+    fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson06"), &[511, 600]);
+}

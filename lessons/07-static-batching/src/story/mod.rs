@@ -35,6 +35,9 @@ const BEGINNINGS: [&str; 8] = [
 /// New tokens of each story of the opening.
 const NEW_TOKENS: usize = 32;
 
+/// Tokens that the story needs behind a prompt at least.
+const LEAST_TOKENS: usize = 16;
+
 /// What all steps share.
 struct Scene {
     model: Model,
@@ -50,11 +53,14 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let mut story = Story::begin(INFO, args);
     let model = Model::open(&args.model)?;
     story.model(&model.name);
+    let prompts = beginnings(&model, args.prompt.as_deref())?;
+    let longest = prompts.iter().max_by_key(|prompt| prompt.len());
+    let room = model.room_behind(longest.map_or(&[], Vec::as_slice), LEAST_TOKENS)?;
     let mut scene = Scene {
-        prompts: beginnings(&model, args.prompt.as_deref())?,
+        prompts,
         pool: Pool::new(args.threads()),
         state: BatchState::new(&model.config),
-        new_tokens: args.tokens.unwrap_or(NEW_TOKENS),
+        new_tokens: args.tokens.unwrap_or(NEW_TOKENS).min(room),
         model,
     };
 

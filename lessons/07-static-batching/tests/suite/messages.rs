@@ -91,3 +91,9 @@ fn a_stream_on_the_virtual_clock() {
     }
     insta::assert_snapshot!(trace);
 }
+
+/// A prompt that leaves no room for what the story does is refused.
+#[test]
+fn a_prompt_without_room_behind_it_is_refused() {
+    fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson07"), &[511, 600]);
+}

@@ -36,6 +36,9 @@ const BEGINNINGS: [&str; SLOTS] = [
     "In the morning",
 ];
 
+/// Tokens that the story needs behind a prompt at least.
+const LEAST_TOKENS: usize = 48;
+
 /// What all steps share.
 struct Scene {
     model: Model,
@@ -97,7 +100,10 @@ impl Scene {
         num_slots: usize,
         on_token: &mut dyn FnMut(Option<(usize, TokenId)>),
     ) -> anyhow::Result<Vec<Vec<TokenId>>> {
-        let longest = asks.iter().map(|ask| ask.prompt.len() + ask.new_tokens).max();
+        let longest = asks
+            .iter()
+            .map(|ask| ask.prompt.len().saturating_add(ask.new_tokens))
+            .max();
         let mut engine = choice::engine(&self.model, &self.pool, num_slots, longest.unwrap_or(1));
         for ask in asks {
             let params = ask.params.clone().check(self.vocab_size())?;
@@ -160,7 +166,11 @@ impl Scene {
         let own = self.args.prompt.as_deref().filter(|_| index == 0);
         let text = own.unwrap_or(BEGINNINGS[index % BEGINNINGS.len()]);
         Ok(match &self.model.tokenizer {
-            Some(_) => self.model.encode_prompt(text)?,
+            Some(_) => {
+                let prompt = self.model.encode_prompt(text)?;
+                self.model.room_behind(&prompt, LEAST_TOKENS)?;
+                prompt
+            }
             None => {
                 let token = |i: usize| TokenId(((i * 7919 + index * 104_729) % self.vocab_size()) as u32);
                 (0..4).map(token).collect()

@@ -172,7 +172,11 @@ fn run(scene: &Scene, new_tokens: usize, params: Option<&CheckedParams>) -> anyh
     };
     let nanos: Arc<AtomicU64> = Arc::default();
     let spent = nanos.clone();
-    let engine = choice::engine(&scene.model, &scene.pool, SLOTS, new_tokens + 32);
+    let prompts = (0..SLOTS)
+        .map(|index| scene.beginning(index))
+        .collect::<Result<Vec<_>, _>>()?;
+    let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
+    let engine = choice::engine(&scene.model, &scene.pool, SLOTS, longest.max(32) + new_tokens);
     let mut engine = engine.with_choice(Box::new(move |request, logits| {
         let begun = Instant::now();
         let token = choose(request, logits);
@@ -181,9 +185,9 @@ fn run(scene: &Scene, new_tokens: usize, params: Option<&CheckedParams>) -> anyh
     }));
     engine.limits.end_of_text.clear();
     let greedy_params = SamplingParams::greedy().check(scene.vocab_size())?;
-    for index in 0..SLOTS {
+    for prompt in &prompts {
         let params = params.unwrap_or(&greedy_params).clone();
-        engine.submit_with(&scene.beginning(index)?, new_tokens, params)?;
+        engine.submit_with(prompt, new_tokens, params)?;
     }
     let (begun, mut tokens) = (Instant::now(), 0);
     engine.run(&mut |event| {

@@ -75,7 +75,9 @@ fn ways(scene: &Scene) -> Vec<(&'static str, SamplingParams)> {
 
 /// Eight texts by each way of choosing, and eight answers to one prompt.
 pub fn repetition(story: &mut Story, scene: &Scene) -> anyhow::Result<()> {
-    let new_tokens = scene.args.tokens.unwrap_or(scene.size(256, 16));
+    // The reader's own beginning may be so long that the context ends its text.
+    let room = scene.model.room_behind(&scene.beginning(0)?, 1)?;
+    let new_tokens = scene.args.tokens.unwrap_or(scene.size(256, 16)).min(room);
     story.step(
         "Go on and on",
         &format!(

@@ -66,3 +66,9 @@ fn the_story_is_told_step_by_step() {
     );
     insta::assert_snapshot!("story", redacted(&story));
 }
+
+/// A prompt that leaves no room for what the story does is refused; the story does not wait for tokens that never come.
+#[test]
+fn a_prompt_without_room_behind_it_is_refused() {
+    fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson09"), &[482, 511, 600]);
+}
