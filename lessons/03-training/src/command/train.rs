@@ -128,7 +128,7 @@ pub fn train(args: &Args, common: &CommonArgs) -> Result<()> {
                 bar.set_message(format!("loss {mean:.3}"));
             }
             Event::Measured(p) => bar.suspend(|| {
-                println!(
+                lab::outln!(
                     "{:>9} tokens   train {:.3}   held out: stories {:.3}, literature {:.3} nats per token",
                     p.tokens, p.train, p.stories, p.literature
                 );
@@ -139,7 +139,7 @@ pub fn train(args: &Args, common: &CommonArgs) -> Result<()> {
     })?;
     bar.finish();
     if let Some(record) = record {
-        println!(
+        lab::outln!(
             "{}: {} tokens in all; `eval --model` measures it",
             options.out.display(),
             record.tokens
