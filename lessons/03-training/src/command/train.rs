@@ -130,7 +130,10 @@ pub fn train(args: &Args, common: &CommonArgs) -> Result<()> {
             Event::Measured(p) => bar.suspend(|| {
                 lab::outln!(
                     "{:>9} tokens   train {:.3}   held out: stories {:.3}, literature {:.3} nats per token",
-                    p.tokens, p.train, p.stories, p.literature
+                    p.tokens,
+                    p.train,
+                    p.stories,
+                    p.literature
                 );
             }),
             Event::Saved(_) => {}
