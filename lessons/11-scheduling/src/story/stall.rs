@@ -13,8 +13,6 @@ use training::TokenId;
 pub const BEFORE: usize = 8;
 /// Tokens of the stream in all, unless the prompt takes longer.
 pub const TOKENS: usize = 32;
-/// Tokens of the longest stream of the story: as long as a prompt of 1024 tokens is read in the smallest chunks.
-pub const LONGEST_STREAM: usize = 144;
 
 /// Steps of one kind, added up.
 #[derive(Clone, Copy, Default)]
@@ -118,15 +116,8 @@ fn watch<R: Runner, M: Memory<X>, S: Schedule<M, X>, X: Default>(
     prompt: &[TokenId],
     tokens: usize,
 ) -> anyhow::Result<Seen> {
-<<<<<<< HEAD
     let is_alone = prompt.is_empty();
     let stream = (!is_alone).then(|| engine.submit(prompt, tokens)).transpose()?;
-=======
-    let long = long_prompt(scene);
-    // A stream that the context ends would be waited for in vain.
-    scene.model.room_behind(prompt, tokens)?;
-    let stream = engine.submit(prompt, tokens)?;
->>>>>>> e7ecbb4 (lessons 06, 07, 09, 11: a prompt without room behind it is refused)
     let (begun, mut heard) = (Instant::now(), Vec::new());
     let mut seen = Seen::default();
     let (mut has_come, mut is_read) = (false, false);

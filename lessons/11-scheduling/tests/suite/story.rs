@@ -45,7 +45,6 @@ fn the_story_is_told_step_by_step() {
     insta::assert_snapshot!("story", redacted(&story));
 }
 
-<<<<<<< HEAD
 /// A stream has to last as long as the long prompt is read; a story that waited for its tokens would never end.
 #[test]
 fn a_prompt_that_leaves_the_stream_no_room_is_refused_with_the_reason() {
@@ -64,10 +63,4 @@ fn a_prompt_that_leaves_the_stream_no_room_is_refused_with_the_reason() {
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(!out.status.success(), "{said}");
     assert!(said.contains("--prompt: expected at most"), "{said}");
-=======
-/// A prompt that leaves no room for what the story does is refused; the story does not wait for tokens that never come.
-#[test]
-fn a_prompt_without_room_behind_it_is_refused() {
-    fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson11"), &[482, 511, 600]);
->>>>>>> e7ecbb4 (lessons 06, 07, 09, 11: a prompt without room behind it is refused)
 }
