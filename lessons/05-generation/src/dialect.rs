@@ -234,7 +234,7 @@ impl Formatter for PythonStyle {
 /// # Errors
 /// The source can not be cut into tokens.
 pub(crate) fn translated(source: &str) -> Result<String, Error> {
-    let tokens = tokenize(source, false, SyntaxConfig::default(), WhitespaceConfig::default());
+    let tokens = tokenize(source, false, SyntaxConfig, WhitespaceConfig::default());
     let tokens = tokens.collect::<Result<Vec<_>, Error>>()?;
     let kinds: Vec<&Token<'_>> = tokens.iter().map(|(token, _)| token).collect();
     // What replaces the bytes from `begin` to `end`, in the order in which it is found.
