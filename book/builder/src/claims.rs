@@ -57,7 +57,12 @@ pub fn verdict(book: &Workbook, number: &str, id: &str) -> Result<String, String
         let ids = document.claims.iter().map(|claim| claim.id.as_str());
         ids.collect::<Vec<_>>().join(", ")
     };
-    let claim = found.ok_or_else(|| format!("lesson {number} has no claim {id:?} in its results; there is {}", known()))?;
+    let claim = found.ok_or_else(|| {
+        format!(
+            "lesson {number} has no claim {id:?} in its results; there is {}",
+            known()
+        )
+    })?;
     Ok(VERDICTS[index(claim)?].1.to_owned())
 }
 
