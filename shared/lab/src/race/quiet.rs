@@ -35,7 +35,7 @@ impl RaceResult {
     }
 
     /// A sign of disturbance, if at some `x` the spread of `a` or `b` is as large as the difference of their medians
-    /// and larger than a tenth of them. (Two entries of equal speed with small spreads are a result, and no
+    /// and larger than a quarter of them. (Two entries of equal speed with small spreads are a result, and no
     /// disturbance.)
     pub fn disturbance(&self, a: &str, b: &str) -> Option<Disturbance> {
         let of = |name: &'_ str| {
@@ -52,7 +52,7 @@ impl RaceResult {
             .filter(|(first, second)| first.x == second.x)
             .find(|(first, second)| {
                 let spread = first.spread.max(second.spread);
-                spread >= (first.median - second.median).abs() && spread > 0.1 * first.median.min(second.median)
+                spread >= (first.median - second.median).abs() && spread > 0.25 * first.median.min(second.median)
             });
         found.map(|(first, second)| {
             let spread = first.spread.max(second.spread);
