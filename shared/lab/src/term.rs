@@ -151,14 +151,14 @@ fn allows_color(is_terminal: bool, no_color: Option<OsString>, term: Option<OsSt
 
 pub use crate::out::{note, print};
 
-/// `println!` over [`print`]: a closed pipe ends the process quietly, any other failure with an error.
+/// `println!` over [`print()`]: a closed pipe ends the process quietly, any other failure with an error.
 #[macro_export]
 macro_rules! outln {
     () => { $crate::term::print("\n") };
     ($($arg:tt)*) => { $crate::term::print(&format!("{}\n", format_args!($($arg)*))) };
 }
 
-/// `print!` over [`print`], flushed.
+/// `print!` over [`print()`], flushed.
 #[macro_export]
 macro_rules! out {
     ($($arg:tt)*) => { $crate::term::print(&format!($($arg)*)) };
