@@ -84,13 +84,7 @@ impl<L> Weights<L> {
                     hidden,
                 )?,
                 qkv_bias: match has(&biases[0]) {
-                    true => Some(
-                        biases
-                            .map(|name| vector(&name))
-                            .into_iter()
-                            .collect::<Result<Vec<_>, _>>()?
-                            .concat(),
-                    ),
+                    true => Some([vector(&biases[0])?, vector(&biases[1])?, vector(&biases[2])?].concat()),
                     false => None,
                 },
                 qk_norms: match has(&norms[0]) {
