@@ -36,6 +36,9 @@ pub struct Args {
     /// The share of the run during which recitals are read
     #[arg(long, default_value_t = 0.35, value_name = "SHARE", value_parser = within(0.0..=1.0))]
     recital_until: f64,
+    /// Share of the story windows that are drills: a fact or two and a question on them
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = within(0.0..=1.0))]
+    drill_share: f64,
     /// How much a name, an animal, a thing, a colour, a place or a number counts in the loss; other tokens count 1
     #[arg(long, default_value_t = 1.0, value_name = "WEIGHT", value_parser = within(0.0..=1000.0))]
     slot_weight: f64,
@@ -96,6 +99,7 @@ pub fn train(args: &Args, common: &CommonArgs) -> Result<()> {
             story_share: args.story_share,
             recital_share: args.recital_share,
             recital_windows: (story_windows * args.recital_until) as u64,
+            drill_share: args.drill_share,
             ..StreamOptions::default()
         },
         slot_weight: args.slot_weight,
@@ -163,6 +167,7 @@ fn command_of(args: &Args, common: &CommonArgs, schedule: &Schedule) -> String {
         ("story-share", Some(args.story_share.to_string())),
         ("recital-share", Some(args.recital_share.to_string())),
         ("recital-until", Some(args.recital_until.to_string())),
+        ("drill-share", Some(args.drill_share.to_string())),
         ("slot-weight", Some(args.slot_weight.to_string())),
         ("batch-size", Some(schedule.batch_size.to_string())),
         ("peak-rate", Some(schedule.peak_rate.to_string())),

@@ -7,7 +7,8 @@
 //!    windows of that kind.
 //! 2. A story window is filled with fresh documents, whose indices follow from its number; the last one is cut off.
 //!    The grammar never runs out, so the rest of that document is not missed.
-//!    A share of the first ones holds recitals instead ([`recital`]).
+//!    A share of the first ones holds recitals instead ([`recital`]), and a share of all of them drills
+//!    ([`Grammar::drill`]).
 //! 3. A literature window is a stretch of the shuffled chapters. Each epoch shuffles anew ([`epoch`](super::epoch)).
 //!
 //! Documents are parted by `<|endoftext|>`. A story window begins with one; a literature window begins anywhere.
@@ -52,6 +53,9 @@ pub struct StreamOptions {
     /// Number of story windows, from the first on, among which recitals stand.
     #[serde(default)]
     pub recital_windows: u64,
+    /// Share of the story windows that hold [drills](Grammar::drill) instead of stories, from the first to the last.
+    #[serde(default)]
+    pub drill_share: f64,
 }
 
 impl Default for StreamOptions {
@@ -62,8 +66,16 @@ impl Default for StreamOptions {
             order: Order::Shuffled,
             recital_share: 0.0,
             recital_windows: 0,
+            drill_share: 0.0,
         }
     }
+}
+
+/// What a story window holds.
+enum Filling {
+    Stories,
+    Recitals,
+    Drills,
 }
 
 /// Where a stream stands: the number of windows read. Saved in a checkpoint.
@@ -188,10 +200,16 @@ impl TrainingStream {
         }
     }
 
-    /// Whether story window `index` holds recitals.
-    fn is_recital(&self, index: u64) -> bool {
-        let share = self.options.recital_share;
-        index < self.options.recital_windows && share_of(index + 1, share) > share_of(index, share)
+    /// What story window `index` holds.
+    fn filling(&self, index: u64) -> Filling {
+        let is_one_of = |share: f64| share_of(index + 1, share) > share_of(index, share);
+        if index < self.options.recital_windows && is_one_of(self.options.recital_share) {
+            Filling::Recitals
+        } else if is_one_of(self.options.drill_share) {
+            Filling::Drills
+        } else {
+            Filling::Stories
+        }
     }
 
     /// Fills story window `index` with fresh documents, each behind an end-of-text token; the last one is cut off.
@@ -203,13 +221,19 @@ impl TrainingStream {
         mut encode: impl FnMut(&str, &[Draw], &mut Vec<TokenId>),
     ) {
         let seed = self.options.seed;
+        let filling = self.filling(index);
         for number in index << 16.. {
             out.push(END_OF_TEXT_ID);
-            if self.is_recital(index) {
-                encode(&recital::recital(seed, number), &[], out);
-            } else {
-                let document = self.grammar.document(seed, Split::Train, number);
-                encode(&document.text, &document.draws, out);
+            match filling {
+                Filling::Recitals => encode(&recital::recital(seed, number), &[], out),
+                Filling::Drills => {
+                    let drill = self.grammar.drill(seed, number);
+                    encode(&drill.text, &drill.draws, out);
+                }
+                Filling::Stories => {
+                    let document = self.grammar.document(seed, Split::Train, number);
+                    encode(&document.text, &document.draws, out);
+                }
             }
             if out.len() >= len {
                 break;

@@ -8,6 +8,7 @@ use super::template::{Node, Seq, compile};
 use super::{Grammar, IM_END, IM_START};
 
 const PLOTS: &str = include_str!("plots.txt");
+const DRILLS: &str = include_str!("drills.txt");
 
 /// How a user asks for a story.
 const ASK: &str = "[[Tell me|Please tell me|Write|Make up] a [short |little |]story about <subject>.\
@@ -36,6 +37,8 @@ impl Builder {
     pub fn of_plots() -> Builder {
         let mut builder = Builder::default();
         builder.read(PLOTS);
+        builder.define("subject", SUBJECT);
+        builder.define("ask", ASK);
         builder
     }
 
@@ -72,8 +75,6 @@ impl Builder {
                 join_line(&mut self.plots.last_mut().expect("a plot before its lines").story, line);
             }
         }
-        self.define("subject", SUBJECT);
-        self.define("ask", ASK);
     }
 
     fn compile(&self, template: &str) -> Seq {
@@ -125,13 +126,23 @@ impl Builder {
             of_kind(0.3, Kind::Chat, &chat),
             of_kind(0.45, Kind::Questions, &questions),
         ]));
+        let drill = drills();
         let plot_names = self.plots.iter().map(|plot| plot.name.clone()).collect();
         Grammar {
             root: vec![root].into(),
             story: vec![plain].into(),
+            drill,
             plot_names,
         }
     }
+}
+
+/// The tree of all drills: a story's questions after a fact or two.
+fn drills() -> Seq {
+    let mut builder = Builder::default();
+    builder.read(DRILLS);
+    let drill = |plot: &Plot| Seq::from(questions(plot, Some(&builder.compile(&plot.story)), &[], 4));
+    vec![Node::uniform(builder.plots.iter().map(drill).collect())].into()
 }
 
 fn join_line(text: &mut String, line: &str) {
@@ -161,7 +172,7 @@ fn questions(plot: &Plot, story: Option<&Seq>, asked: &[usize], left: usize) -> 
         let end = Node::Text(format!("{IM_END}\n"));
         nodes.push(end);
         nodes.extend(turn("assistant", answer));
-        if left > 1 {
+        if left > 1 && asked.len() + 1 < plot.questions.len() {
             let more = questions(plot, None, &[asked, &[index]].concat(), left - 1);
             let stop_or_go = vec![(0.3, Seq::from(Vec::new())), (0.7, Seq::from(more))];
             nodes.push(Node::Choice(stop_or_go.into()));

@@ -37,6 +37,9 @@ pub use mark::{Kind, QuestionKind};
 use template::Seq;
 use words::{NUM_SLOTS, SLOTS};
 
+/// What an address of [`Random`] is for.
+const DRILL: u64 = 22;
+
 /// Begins a ChatML turn; the role and a line break follow.
 pub const IM_START: &str = "<|im_start|>";
 /// Ends a ChatML turn.
@@ -73,6 +76,7 @@ pub struct TaskItem {
 pub struct Grammar {
     root: Seq,
     story: Seq,
+    drill: Seq,
     plot_names: Vec<String>,
 }
 
@@ -105,6 +109,22 @@ impl Grammar {
     /// A plain story, otherwise as [`Grammar::document`].
     pub fn story(&self, seed: u64, split: Split, index: u64) -> Document {
         self.draw(&self.story, seed, split, index, 1)
+    }
+
+    /// Drill `index`: a fact or two and a question on them, as a chat. It names no hero's animal, so it has no content
+    /// that belongs to a split. The same arguments always give the same drill.
+    pub fn drill(&self, seed: u64, index: u64) -> Document {
+        let mut random = Random::at(&[seed, DRILL, index]);
+        let mut text = String::new();
+        let (mut path, mut draws) = (Derivation::start(), Vec::new());
+        expand(&self.drill, &mut random, &mut text, &mut path, &mut draws);
+        Document {
+            text,
+            nats: path.nats,
+            kind: Kind::Questions,
+            path,
+            draws,
+        }
     }
 
     fn draw(&self, root: &Seq, seed: u64, split: Split, index: u64, purpose: u64) -> Document {

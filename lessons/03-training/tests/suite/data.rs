@@ -12,7 +12,7 @@ use training::corpus::evaluation::{EVAL_SEED, EvalSize};
 use training::corpus::literature::{CorpusError, long_paragraphs};
 use training::corpus::{Cursor, EvalDocument, Evaluation, Literature, Order, StreamOptions, TrainingStream};
 use training::exercises::{inputs_and_targets, split_of};
-use training::grammar::Kind;
+use training::grammar::{IM_START, Kind};
 use training::split::Split;
 use training::tokenizer::{END_OF_TEXT_ID, IM_END_ID, IM_START_ID, Tokenizer, VOCAB_SIZE};
 
@@ -179,6 +179,34 @@ fn recitals_take_their_share_of_the_first_story_windows() {
         seen += usize::from(is_recital);
     }
     assert_eq!(seen, 20, "half of 40");
+}
+
+/// Drills stand in place of every fourth story window; every other window is what it would be without them.
+#[test]
+fn drills_take_their_share_of_all_story_windows() {
+    let with = StreamOptions {
+        drill_share: 0.25,
+        ..StreamOptions::default()
+    };
+    let with = windows(&mut small_stream(with), 100, 129);
+    let without = small_stream(StreamOptions::default());
+    let (mut seen, mut num_stories) = (0, 0);
+    for (number, window) in with.iter().enumerate() {
+        let mut plain = Vec::new();
+        without.window(number as u64, 129, &mut plain);
+        let (is_story, index) = without.source(number as u64);
+        num_stories += usize::from(is_story);
+        let is_drill = *window != plain;
+        assert_eq!(is_drill, is_story && index % 4 == 3, "window {number}");
+        // 128 tokens hold several drills, and hardly a story with its question.
+        let text = tokenizer().decode(window);
+        assert!(
+            !is_drill || text.matches(IM_START).count() >= 4,
+            "window {number}: {text}"
+        );
+        seen += usize::from(is_drill);
+    }
+    assert_eq!(seen, num_stories / 4);
 }
 
 /// Claim D1, the training side: shuffled means that neighbours in the text are not neighbours in the stream.

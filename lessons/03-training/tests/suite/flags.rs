@@ -18,7 +18,7 @@ fn refused(args: &[&str], expected: &str) {
 
 #[test]
 fn numbers_outside_their_range_are_refused() {
-    let cases: [(&str, &[&str], &str); 11] = [
+    let cases: [(&str, &[&str], &str); 12] = [
         (
             "--batch-size",
             &["0", "-1", "2.5", "1000000000"],
@@ -26,6 +26,7 @@ fn numbers_outside_their_range_are_refused() {
         ),
         ("--story-share", &["2", "-0.1", "nan", "inf"], "a number from 0 to 1"),
         ("--recital-share", &["1.5", "nan"], "a number from 0 to 1"),
+        ("--drill-share", &["2", "x"], "a number from 0 to 1"),
         ("--recital-until", &["-1", "1e9"], "a number from 0 to 1"),
         ("--final-share", &["1.1", "-inf"], "a number from 0 to 1"),
         (

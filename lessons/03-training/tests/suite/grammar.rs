@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::common::grammar;
 use proptest::prelude::*;
+use training::grammar::mark::Mark;
 use training::grammar::words::{SLOTS, words};
 use training::grammar::{Fault, IM_START, Kind, QuestionKind, Verdict, content_key, facts};
 use training::split::Split;
@@ -86,6 +87,35 @@ fn the_answer_to_a_question_stands_in_the_story() {
             Verdict::Consistent(_)
         ));
     }
+}
+
+/// A drill asks for a word of its own facts. It names no hero's animal, so that no content of a split is in it.
+#[test]
+fn the_answer_to_a_drill_stands_in_its_facts() {
+    let mut kinds = HashSet::new();
+    for index in 0..1000 {
+        let drill = grammar().drill(3, index);
+        let (facts, turns) = drill.text.split_once("\n\n").expect("facts before the first question");
+        for turn in turns.split(&format!("{IM_START}assistant\n")).skip(1) {
+            let answer = turn.split('.').next().expect("an answer").trim();
+            let words = ["It was to ", "It was ", "There were "];
+            let word = words.iter().find_map(|opening| answer.strip_prefix(opening));
+            let word = word.unwrap_or_else(|| panic!("another form of answer: {answer}"));
+            assert!(facts.to_lowercase().contains(&word.to_lowercase()), "{}", drill.text);
+        }
+        assert!(
+            !training::grammar::facts(&drill.path.bindings).contains_key("animal"),
+            "{}",
+            drill.text
+        );
+        kinds.extend(drill.path.marks.iter().filter_map(|mark| match mark {
+            Mark::Question(kind) => Some(*kind),
+            _ => None,
+        }));
+        assert_eq!(drill, grammar().drill(3, index));
+    }
+    assert_eq!(kinds.len(), QuestionKind::ALL.len());
+    assert_ne!(grammar().drill(3, 0), grammar().drill(4, 0));
 }
 
 #[test]

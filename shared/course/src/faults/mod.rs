@@ -214,7 +214,17 @@ pub fn render(outcome: &Outcome, page: &Page) -> String {
         out += "\n";
         out += &page.paint(Tone::Bad, &page.text(problem));
     }
-    let caught = outcome.faults.iter().filter(|found| found.caught).count();
     let all = outcome.faults.len();
-    out + "\n" + &page.text(&format!("Caught: {caught} of {all}, each planted alone."))
+    let left: Vec<&Found> = outcome.faults.iter().filter(|found| !found.caught).collect();
+    out += "\n";
+    out += &page.text(&format!("Caught: {} of {all}, each planted alone.", all - left.len()));
+    if !left.is_empty() {
+        // Again at the end: it is the part of a long log that is kept.
+        let names: Vec<String> = left
+            .iter()
+            .map(|found| format!("{} {}", found.lesson, found.id))
+            .collect();
+        out += &page.paint(Tone::Bad, &page.text(&format!("Not caught: {}.", names.join(", "))));
+    }
+    out
 }

@@ -93,6 +93,7 @@ fn a_fault_that_is_not_caught_or_not_tried_is_told() {
     let page = faults::render(&outcome, &Page::plain());
     narrow(&page);
     assert!(page.contains("Caught: 0 of 5"), "{page}");
+    assert!(page.contains("Not caught: 05 unseen, 05 gone, "), "{page}");
 }
 
 /// A fault in a constant can have no switch, and is built alone beside one that has.
