@@ -3,14 +3,14 @@
 use crate::baselines::{BASELINES, count_ngrams, ngram_nats};
 use crate::config::TokenId;
 use crate::corpus::Literature;
-use crate::corpus::evaluation::{EvalDocument, EvalSize, Evaluation, StoryPrompt};
+use crate::corpus::evaluation::{EVAL_SEED, EvalDocument, EvalSize, Evaluation, StoryPrompt};
 use crate::export::read_folder;
 use crate::grammar::{Grammar, TaskItem};
 use crate::metrics::tasks::Completion;
 use crate::metrics::{Score, StoryReport, TaskAccuracy, score_documents, story_report, task_accuracy};
 use crate::model::Llama;
 use crate::record::{TrainingRecord, read_record};
-use crate::sample::{Sample, greedy, most_likely};
+use crate::sample::{Choice, Sample, generate, most_likely};
 use crate::split::Split;
 use crate::tokenizer::{END_OF_TEXT_ID, IM_END_ID, Tokenizer};
 use anyhow::Result;
@@ -62,6 +62,9 @@ pub struct EvalReport {
     pub baselines: BTreeMap<String, ByText>,
     /// Greedy stories and what the grammar's checker says of them.
     pub told: Option<StoryReport>,
+    /// The same for stories whose tokens are drawn with the model's own probabilities.
+    #[serde(default)]
+    pub drawn: Option<StoryReport>,
     /// Numbers of scored tokens.
     pub scored_tokens: Scored,
 }
@@ -133,8 +136,8 @@ impl Subject {
         })
     }
 
-    /// Tells a greedy story after each prompt.
-    pub fn tell(&self, prompts: &[StoryPrompt], mut watch: impl FnMut(usize)) -> Vec<Completion> {
+    /// Tells a story after each prompt.
+    pub fn tell(&self, prompts: &[StoryPrompt], choice: Choice, mut watch: impl FnMut(usize)) -> Vec<Completion> {
         let complete = |sample: Sample| Completion {
             text: self.tokenizer.decode(&sample.tokens),
             ended: sample.ended,
@@ -143,7 +146,8 @@ impl Subject {
         for group in prompts.chunks(SIDE_BY_SIDE) {
             let texts: Vec<_> = group.iter().map(|p| self.tokenizer.encode(&p.prompt)).collect();
             let ends = [END_OF_TEXT_ID, IM_END_ID];
-            told.extend(greedy(&self.model, &texts, 400, &ends).into_iter().map(complete));
+            let samples = generate(&self.model, &texts, choice, told.len(), 400, &ends);
+            told.extend(samples.into_iter().map(complete));
             watch(told.len());
         }
         told
@@ -169,7 +173,7 @@ pub fn fingerprint(set: &Evaluation) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Measures a folder on the test split. `size.prompts` is the number of greedy stories, the slow part; `watch` is given
+/// Measures a folder on the test split. `size.prompts` is the number of stories, told greedily and drawn, the slow part; `watch` is given
 /// what is done next.
 ///
 /// # Errors
@@ -203,11 +207,16 @@ pub fn evaluate(subject: &Subject, corpus: &Path, size: EvalSize, mut watch: imp
             },
         )
     };
-    let told = (!set.prompts.is_empty()).then(|| {
-        let done = |done| watch(&format!("telling stories: {done} of {}", set.prompts.len()));
-        let mut told = subject.tell(&set.prompts, done).into_iter();
+    let mut stories_by = |choice: Choice, word: &str| {
+        let done = |done| watch(&format!("{word} stories: {done} of {}", set.prompts.len()));
+        let mut told = subject.tell(&set.prompts, choice, done).into_iter();
         story_report(&grammar, &set.prompts, |_| told.next().expect("one for each prompt"))
-    });
+    };
+    let (mut told, mut drawn) = (None, None);
+    if !set.prompts.is_empty() {
+        told = Some(stories_by(Choice::Greedy, "telling greedy"));
+        drawn = Some(stories_by(Choice::Drawn { seed: EVAL_SEED }, "drawing"));
+    }
     let by_text = |figure: fn(&Score) -> f64| ByText {
         stories: figure(&stories),
         literature: figure(&chapters),
@@ -224,6 +233,7 @@ pub fn evaluate(subject: &Subject, corpus: &Path, size: EvalSize, mut watch: imp
         by_task: by_task.collect(),
         baselines: BASELINES.into_iter().zip(1..).map(baseline).collect(),
         told,
+        drawn,
         scored_tokens: Scored {
             stories: stories.tokens,
             literature: chapters.tokens,

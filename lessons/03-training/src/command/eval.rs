@@ -13,7 +13,7 @@ use training::eval::{ByText, EvalReport, Subject, evaluate};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Stories to tell and check; the slow part
+    /// Stories to tell and check, greedily and drawn; the slow part
     #[arg(long, default_value_t = EvalSize::FULL.prompts, value_name = "N", value_parser = lab::args::within(0..=100_000_usize))]
     stories: usize,
 }
@@ -68,9 +68,10 @@ pub fn summary(report: &EvalReport) -> String {
         100.0 * report.task_accuracy,
         by_task.collect::<Vec<_>>().join(", ")
     );
-    if let Some(told) = &report.told {
+    for (word, told) in [("greedy", &report.told), ("drawn", &report.drawn)] {
+        let Some(told) = told else { continue };
         text += &format!(
-            "greedy stories that end and are consistent: {:.1} % of {}\n",
+            "{word} stories that end and are consistent: {:.1} % of {}\n",
             100.0 * told.consistent,
             told.stories
         );

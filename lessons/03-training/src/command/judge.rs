@@ -11,6 +11,7 @@ use training::corpus::evaluation::story_prompts;
 use training::eval::Subject;
 use training::grammar::Grammar;
 use training::metrics::judge::{Pair, judge as ask, sign_test};
+use training::sample::Choice;
 use training::split::Split;
 
 #[derive(clap::Args)]
@@ -32,7 +33,7 @@ pub fn judge(args: &Args, common: &CommonArgs) -> Result<()> {
     let mut told = Vec::new();
     for name in [&args.a, &args.b] {
         let subject = Subject::open(&model_dir(name)?, name, Arc::clone(&pool))?;
-        told.push(subject.tell(&prompts, |_| {}));
+        told.push(subject.tell(&prompts, Choice::Greedy, |_| {}));
         bar.inc(prompts.len() as u64);
     }
     bar.finish_and_clear();

@@ -5,11 +5,12 @@ use training::corpus::Evaluation;
 use training::eval::Subject;
 use training::grammar::Grammar;
 use training::metrics::tasks::fault_of;
+use training::sample::Choice;
 
 /// A story, the checker's verdict, and the size of the run.
 pub fn opening(story: &mut Story, subject: &Subject, grammar: &Grammar, set: &Evaluation) {
     let prompt = &set.prompts[1];
-    let told = subject.tell(std::slice::from_ref(prompt), |_| {});
+    let told = subject.tell(std::slice::from_ref(prompt), Choice::Greedy, |_| {});
     story.say(format!("You: {}", prompt.request.as_deref().unwrap_or(&prompt.prompt)));
     story.say(format!("Model: {}", told[0].text.trim()));
     let verdict = match fault_of(grammar, prompt, &told[0]) {

@@ -8,7 +8,7 @@ use training::corpus::Drawn;
 use training::export::{read_folder, write_folder};
 use training::model::Llama;
 use training::random::Random;
-use training::sample::greedy;
+use training::sample::{Choice, generate};
 use training::trainer::{Schedule, Trainer};
 use training::{LlamaConfig, TokenId};
 
@@ -128,21 +128,31 @@ fn a_row_does_not_depend_on_its_company() {
 }
 
 #[test]
-fn greedy_side_by_side_equals_one_at_a_time() {
+fn side_by_side_equals_one_at_a_time() {
     let model = model(2);
     let prompts = [random_tokens(3, 4), random_tokens(8, 5), random_tokens(1, 6)];
-    let together = greedy(&model, &prompts, 20, &[TokenId(7)]);
-    for (prompt, sample) in prompts.iter().zip(&together) {
-        assert_eq!(
-            greedy(&model, std::slice::from_ref(prompt), 20, &[TokenId(7)]),
-            std::slice::from_ref(sample)
-        );
+    for choice in [Choice::Greedy, Choice::Drawn { seed: 1 }] {
+        let together = generate(&model, &prompts, choice, 10, 20, &[TokenId(7)]);
+        for (number, (prompt, sample)) in prompts.iter().zip(&together).enumerate() {
+            let alone = generate(
+                &model,
+                std::slice::from_ref(prompt),
+                choice,
+                10 + number,
+                20,
+                &[TokenId(7)],
+            );
+            assert_eq!(alone, std::slice::from_ref(sample), "{choice:?}");
+        }
+        let none = generate(&model, &prompts, choice, 0, 0, &[]);
+        assert!(none.iter().all(|sample| sample.tokens.is_empty() && !sample.ended));
+        // The last position that the model has is the end of every text.
+        let long = generate(&model, &prompts, choice, 0, 1000, &[]);
+        assert!(long.iter().zip(&prompts).all(|(s, p)| s.tokens.len() + p.len() == 64));
     }
-    let none = greedy(&model, &prompts, 0, &[]);
-    assert!(none.iter().all(|sample| sample.tokens.is_empty() && !sample.ended));
-    // The last position that the model has is the end of every text.
-    let long = greedy(&model, &prompts, 1000, &[]);
-    assert!(long.iter().zip(&prompts).all(|(s, p)| s.tokens.len() + p.len() == 64));
+    let drawn = |seed, first| generate(&model, &prompts, Choice::Drawn { seed }, first, 20, &[]);
+    assert_ne!(drawn(1, 0), drawn(2, 0));
+    assert_ne!(drawn(1, 0), drawn(1, 1));
 }
 
 #[test]
