@@ -254,8 +254,11 @@ pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: Targets<'_>)
     let (mut d_x, mut d_w) = (zeros(&[rows, n]), zeros(&[vocab_size, n]));
     let mut losses = vec![0.0_f32; rows];
     let mut logits = vec![0.0_f32; HEAD_ROWS.min(rows) * vocab_size];
-    let total: f32 = weights.iter().sum();
-    let shares: Vec<f32> = weights.iter().map(|weight| weight / total).collect();
+    let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+    let shares: Vec<f32> = weights
+        .iter()
+        .map(|&weight| (f64::from(weight) / total) as f32)
+        .collect();
     let w_rows = MatRef::row_major(slice(&w_value), vocab_size, n);
     for first in (0..rows).step_by(HEAD_ROWS) {
         let count = HEAD_ROWS.min(rows - first);
@@ -280,7 +283,7 @@ pub fn head_loss(pool: &Arc<Pool>, x: &Tensor, w: &Tensor, targets: Targets<'_>)
         .iter()
         .zip(weights)
         .map(|(&loss, &weight)| f64::from(loss) * f64::from(weight));
-    let mean = weighted.sum::<f64>() / f64::from(total);
+    let mean = weighted.sum::<f64>() / total;
     let loss = ArrayD::from_elem(IxDyn(&[]), mean as f32);
     custom_op("head_loss", &[x, w], loss, move |upstream| {
         let factor = slice(upstream)[0];

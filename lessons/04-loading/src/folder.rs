@@ -193,9 +193,11 @@ fn read_texts(folder: &Path) -> Result<Texts> {
     let path = folder.join(TOKENIZER_CONFIG_FILE);
     if path.exists() {
         let json = Json::parse(TOKENIZER_CONFIG_FILE, &read_text(&path, ADVICE)?)?;
-        texts.bos_token = token_text(json.get("bos_token"));
-        texts.eos_token = token_text(json.get("eos_token"));
-        texts.chat_template = template_text(json.get("chat_template"));
+        let token = |key| json.optional(key, "a text or an object with the text as its content", token_text);
+        texts.bos_token = token("bos_token")?;
+        texts.eos_token = token("eos_token")?;
+        let expected = "a text or a list of objects with name and template";
+        texts.chat_template = json.optional("chat_template", expected, template_text)?.flatten();
     }
     let path = folder.join("chat_template.jinja");
     if path.exists() {
@@ -205,19 +207,30 @@ fn read_texts(folder: &Path) -> Result<Texts> {
 }
 
 /// The text of a token, which is a string or an object with the text under `content`.
-fn token_text(value: Option<&Value>) -> Option<String> {
-    let value = value?;
+fn token_text(value: &Value) -> Option<String> {
     let text = value.as_str().or_else(|| value.get("content")?.as_str())?;
     Some(text.to_string())
 }
 
-/// The text of a template, which is a string or the entry `default` in a list of named templates.
-fn template_text(value: Option<&Value>) -> Option<String> {
-    match value? {
-        Value::String(text) => Some(text.clone()),
+/// The text of a template, which is a string or the entry `default` in a list of named templates. A list without that
+/// entry has no template that is meant by default.
+fn template_text(value: &Value) -> Option<Option<String>> {
+    match value {
+        Value::String(text) => Some(Some(text.clone())),
         Value::Array(named) => {
-            let default = named.iter().find(|entry| entry["name"] == "default")?;
-            Some(default["template"].as_str()?.to_string())
+            let pair = |entry: &Value| {
+                Some((
+                    entry["name"].as_str()?.to_owned(),
+                    entry["template"].as_str()?.to_owned(),
+                ))
+            };
+            let pairs: Vec<_> = named.iter().map(pair).collect::<Option<_>>()?;
+            Some(
+                pairs
+                    .into_iter()
+                    .find(|(name, _)| name == "default")
+                    .map(|(_, template)| template),
+            )
         }
         _ => None,
     }

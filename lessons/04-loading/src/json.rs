@@ -53,7 +53,12 @@ impl Json {
     }
 
     /// The value of a key, read by `read`; `None` if the key is absent.
-    fn optional<T>(&self, key: &str, expected: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Option<T>> {
+    pub(crate) fn optional<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };

@@ -13,6 +13,7 @@ use crate::error::{LoadError, Result};
 use crate::exercises::bf16_bits;
 use crate::shapes::{EMBEDDING, HEAD, expected_shape, tensor_names};
 use crate::source::WeightSource;
+use std::sync::Mutex;
 use training::config::LlamaConfig;
 
 /// Random weights of one shape.
@@ -134,21 +135,23 @@ impl WeightSource for RandomWeights {
         // Below a megabyte or so, starting threads costs more than they save.
         let threads = threads.min(num_values.div_ceil(1 << 18));
         let share = num_values.div_ceil(threads);
-        std::thread::scope(|scope| {
-            for (thread, chunk) in out.chunks_mut(share).enumerate() {
-                let mut work = move || {
-                    for (offset, value) in chunk.iter_mut().enumerate() {
-                        let bits = hash((thread * share + offset) as u32 ^ key) >> 16;
-                        let exact = (bits as i32 - 32768) as f32 * scale + scale / 2.0;
-                        *value = f32::from_bits(u32::from(bf16_bits(exact)) << 16);
-                    }
-                };
-                if threads == 1 {
-                    work();
-                } else {
-                    scope.spawn(work);
+        let chunks = Mutex::new(out.chunks_mut(share).enumerate());
+        let next = || chunks.lock().expect("no worker panics").next();
+        let work = || {
+            while let Some((number, chunk)) = next() {
+                for (offset, value) in chunk.iter_mut().enumerate() {
+                    let bits = hash((number * share + offset) as u32 ^ key) >> 16;
+                    let exact = (bits as i32 - 32768) as f32 * scale + scale / 2.0;
+                    *value = f32::from_bits(u32::from(bf16_bits(exact)) << 16);
                 }
             }
+        };
+        std::thread::scope(|scope| {
+            // This thread works too: where the system refuses others, it does their share.
+            for _ in 1..threads {
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
         });
         Ok(())
     }

@@ -125,9 +125,11 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
         .stderr(Stdio::piped());
     let mut child = start(command, true)?;
     let size = Arc::new(AtomicUsize::new(0));
-    let readers = (collect(child.stdout.take(), &size), collect(child.stderr.take(), &size));
+    let (stdout, stderr) = (collect(child.stdout.take(), &size), collect(child.stderr.take(), &size));
     let is_too_much = || size.load(Ordering::Relaxed) > MOST_OUTPUT;
-    let status = wait(&mut child, Some(limit), is_too_much);
+    // A program whose output is not read would wait for ever.
+    let is_unread = stdout.is_err() || stderr.is_err();
+    let status = wait(&mut child, Some(limit), || is_unread || is_too_much());
     // Also after an end of its own: what it started and left behind would hold the pipes open.
     end(child.id(), true);
     let _ = child.kill();
@@ -136,6 +138,7 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
     if is_stopped() {
         return Err(io::ErrorKind::Interrupted.into());
     }
+    let (stdout, stderr) = (stdout?, stderr?);
     let how = match status? {
         // Also for one that ended before this was seen.
         _ if is_too_much() => How::TooMuchOutput,
@@ -144,8 +147,8 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
     };
     let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
     Ok(Ended {
-        stdout: text(readers.0),
-        stderr: text(readers.1),
+        stdout: text(stdout),
+        stderr: text(stderr),
         how,
     })
 }
@@ -172,9 +175,12 @@ pub fn output(command: &mut Command) -> io::Result<std::process::Output> {
 }
 
 /// Reads until the end, and keeps what is within the limit.
-fn collect(from: Option<impl Read + Send + 'static>, size: &Arc<AtomicUsize>) -> JoinHandle<String> {
+///
+/// # Errors
+/// When the system refuses the thread that reads.
+fn collect(from: Option<impl Read + Send + 'static>, size: &Arc<AtomicUsize>) -> io::Result<JoinHandle<String>> {
     let size = Arc::clone(size);
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut kept = Vec::new();
         let mut bytes = [0; 8192];
         let Some(mut from) = from else { return String::new() };

@@ -152,6 +152,20 @@ fn every_broken_tokenizer_and_weight_file_has_its_error() {
     case("tokenizer without a decoder", "BadTokenizer", &|f| {
         edit_json(&f.join("tokenizer.json"), |json| json["decoder"] = Value::Null);
     });
+    for (name, key, value) in [
+        ("template that is a number", "chat_template", json!(7)),
+        (
+            "named template without its text",
+            "chat_template",
+            json!([{ "name": "default" }]),
+        ),
+        ("begin token that is a number", "bos_token", json!(5)),
+        ("end token without a text", "eos_token", json!({ "id": 2 })),
+    ] {
+        case(name, "BadConfig", &|f| {
+            edit_json(&f.join("tokenizer_config.json"), |json| json[key] = value.clone());
+        });
+    }
     let last_weight = |file: &mut Vec<u8>, bytes: [u8; 2]| {
         let begin = file.len() - 2;
         file[begin..].copy_from_slice(&bytes);
