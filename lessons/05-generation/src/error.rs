@@ -23,13 +23,21 @@ pub enum GenerateError {
     // ANCHOR_END: prompt
     /// The prompt leaves too few positions for a story.
     #[error(
-        "the prompt has {prompt_tokens} tokens and the story goes on for {new_tokens}, expected at most {max_seq_len} together, the context of this model; shorten --prompt"
+        "the prompt has {prompt_tokens} tokens and the story goes on for {new_tokens}, expected at most {max_seq_len} together, the context of this model; shorten --prompt, or choose a --model with a longer context"
     )]
     NoRoom {
         /// Number of tokens in the prompt.
         prompt_tokens: usize,
         /// Number of tokens that the story needs behind it.
         new_tokens: usize,
+        /// Number of positions of the model.
+        max_seq_len: usize,
+    },
+    /// The requests of a story are longer than the context.
+    #[error("the story needs a context of {needed} positions, found {max_seq_len}; choose a --model with a longer one")]
+    ContextTooShort {
+        /// Number of positions of the story's longest request.
+        needed: usize,
         /// Number of positions of the model.
         max_seq_len: usize,
     },

@@ -128,6 +128,18 @@ impl Model {
         }
     }
 
+    /// Whether the context holds the longest request of a story, `needed` positions.
+    ///
+    /// # Errors
+    /// [`GenerateError::ContextTooShort`]: it does not.
+    pub fn needs_context(&self, needed: usize) -> Result<(), GenerateError> {
+        let max_seq_len = self.config.llama.max_seq_len;
+        match needed <= max_seq_len {
+            true => Ok(()),
+            false => Err(GenerateError::ContextTooShort { needed, max_seq_len }),
+        }
+    }
+
     /// Logits of the token after `tokens`. Shape: `[vocab_size]`.
     ///
     /// # Errors

@@ -121,3 +121,9 @@ fn output_that_can_not_be_written_is_quiet_or_an_error_never_a_panic() {
 fn a_prompt_without_room_behind_it_is_refused() {
     fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson05"), &[511, 600]);
 }
+
+#[test]
+fn a_short_context_is_enough_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson05"), folder.path(), &[8, 40, 64]);
+}

@@ -53,6 +53,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let mut story = Story::begin(INFO, args);
     let model = Model::open(&args.model)?;
     story.model(&model.name);
+    model.needs_context(steps::CONTEXT + 1)?;
     let prompts = beginnings(&model, args.prompt.as_deref())?;
     let longest = prompts.iter().max_by_key(|prompt| prompt.len());
     let room = model.room_behind(longest.map_or(&[], Vec::as_slice), LEAST_TOKENS)?;

@@ -17,7 +17,7 @@ use training::TokenId;
 pub const BATCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Tokens of each sequence before the step.
-const CONTEXT: usize = 64;
+pub const CONTEXT: usize = 64;
 
 /// The entries of a race.
 const TOGETHER: &str = "one step, all rows";

@@ -97,3 +97,9 @@ fn a_stream_on_the_virtual_clock() {
 fn a_prompt_without_room_behind_it_is_refused() {
     fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson07"), &[511, 600]);
 }
+
+#[test]
+fn a_short_context_is_enough_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson07"), folder.path(), &[8, 40, 64]);
+}

@@ -66,6 +66,10 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
         prompt: args.prompt.clone(),
     };
 
+    let mixes = load::mixes(&scene);
+    let longest = mixes.iter().map(|mix| load::longest(&mix.jobs)).max();
+    scene.model.needs_context(longest.unwrap_or(0))?;
+
     opening::stream(&mut story, &scene)?;
     // From here on lengths are given: no token ends a text, so that every run has the same work.
     scene.model.config.eos_token_ids.clear();
@@ -75,7 +79,6 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     );
     step::four_requests(&mut story, &scene)?;
     step::one_batch(&mut story, &scene)?;
-    let mixes = load::mixes(&scene);
     gain::counted(&mut story, &scene)?;
     let prices = mixes::raced(&mut story, &scene, &mixes)?;
     fill::fill(&mut story, &scene, &mixes)?;

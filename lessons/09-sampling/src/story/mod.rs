@@ -198,6 +198,10 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
         args: args.clone(),
         rows: Vec::new(),
     };
+    // Before the first step: a prompt without room is refused.
+    for index in 0..BEGINNINGS.len() {
+        scene.beginning(index)?;
+    }
     opening::stream(&mut story, &scene)?;
     story.recall(
         "If you come here from lesson 05, skip the second one with Enter.",

@@ -72,3 +72,9 @@ fn the_story_is_told_step_by_step() {
 fn a_prompt_without_room_behind_it_is_refused() {
     fixtures::refuses_long_prompts(env!("CARGO_BIN_EXE_lesson09"), &[482, 511, 600]);
 }
+
+#[test]
+fn a_short_context_is_enough_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson09"), folder.path(), &[8, 40, 64]);
+}

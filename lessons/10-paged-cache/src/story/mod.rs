@@ -77,6 +77,7 @@ pub fn tell(args: &CommonArgs) -> anyhow::Result<()> {
     let mut story = Story::begin(INFO, args);
     let model = Model::open(&args.model)?;
     story.model(&model.name);
+    model.needs_context(opening::LONGEST)?;
     let mut scene = Scene {
         model,
         pool: Pool::new(args.threads()),

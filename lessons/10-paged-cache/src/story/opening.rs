@@ -17,7 +17,7 @@ use training::TokenId;
 /// Number of blocks of the map, and of positions in one: small, so that something happens.
 const BLOCKS: (usize, usize) = (24, 4);
 /// Longest text of the opening.
-const LONGEST: usize = 40;
+pub const LONGEST: usize = 40;
 /// Requests: the step in which they come, the beginning of the text, the number of new tokens. The second is another
 /// answer to the first; the last begins as the first did.
 const TEXTS: [(u64, &str, usize); 4] = [

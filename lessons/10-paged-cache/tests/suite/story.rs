@@ -48,3 +48,9 @@ fn the_story_is_told_step_by_step() {
     );
     insta::assert_snapshot!("story", redacted(&story));
 }
+
+#[test]
+fn a_short_context_is_enough_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson10"), folder.path(), &[8, 40, 64]);
+}

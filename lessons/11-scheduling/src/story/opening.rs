@@ -26,10 +26,13 @@ pub fn prompt(scene: &Scene) -> anyhow::Result<Vec<TokenId>> {
         }
         None => scene.model.made_up_tokens(0, 4),
     };
-    let most = scene.context().saturating_sub(stall::most_tokens(scene));
+    scene.model.needs_context(stall::most_tokens(scene) + 1)?;
+    let most = scene.context() - stall::most_tokens(scene);
     anyhow::ensure!(
         prompt.len() <= most,
-        "--prompt: expected at most {most} tokens, so that the stream lasts while a long prompt is read, found {}; use a shorter text",
+        "--prompt: expected at most {most} tokens in a context of {}, so that the stream lasts while a long prompt is read, \
+         found {}; use a shorter text",
+        scene.context(),
         prompt.len()
     );
     Ok(prompt)

@@ -64,3 +64,9 @@ fn a_prompt_that_leaves_the_stream_no_room_is_refused_with_the_reason() {
     assert!(!out.status.success(), "{said}");
     assert!(said.contains("--prompt: expected at most"), "{said}");
 }
+
+#[test]
+fn a_short_context_is_enough_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson11"), folder.path(), &[8, 40, 64]);
+}
