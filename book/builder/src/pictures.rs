@@ -26,7 +26,7 @@ const CHART_COLOURS: [(&str, &str); 16] = [
     ("#9A9CA1", "grey"),
 ];
 
-/// The way of a request. Stages of lesson `number` are marked; with no number none is.
+/// The way of a request. With a number it is folded under one line that names the stages of that lesson.
 pub fn here(book: &Workbook, number: Option<&str>) -> Result<String, String> {
     let lesson = number.map(|number| book.lesson(number)).transpose()?;
     let svg = book.text("book/drawings/here.svg")?;
@@ -51,22 +51,19 @@ pub fn here(book: &Workbook, number: Option<&str>) -> Result<String, String> {
         out += &format!("class=\"stage {word}\"{rest}");
     }
     let names = names.join(", ");
-    let (label, caption) = match lesson {
-        None => ("The way of a request, from text to text".to_owned(), String::new()),
-        Some(lesson) if names.is_empty() => {
-            return Err(format!(
-                "book/drawings/here.svg has no stage of lesson {}",
-                lesson.number
-            ));
-        }
-        Some(Lesson { number, .. }) => (
-            format!("The way of a request. You are here: {names} (lesson {number})"),
-            format!("<figcaption>You are here: <strong>{names}</strong>, lesson {number}.</figcaption>"),
-        ),
+    let shown = "book/drawings/here.svg";
+    let Some(Lesson { number, .. }) = lesson else {
+        let svg = inline(&out, "here", "The way of a request, from text to text", shown)?;
+        return Ok(format!("<figure class=\"drawing here\"><div>{svg}</div></figure>\n"));
     };
-    let svg = inline(&out, "here", &label, "book/drawings/here.svg")?;
+    if names.is_empty() {
+        return Err(format!("{shown} has no stage of lesson {number}"));
+    }
+    let label = format!("The way of a request. You are here: {names} (lesson {number})");
+    let svg = inline(&out, "here", &label, shown)?;
     Ok(format!(
-        "<figure class=\"drawing here\"><div>{svg}</div>{caption}</figure>\n"
+        "<details class=\"breadcrumb\"><summary>You are here: <strong>{names}</strong> · the whole way</summary>\
+         <figure class=\"drawing here\"><div>{svg}</div></figure></details>\n"
     ))
 }
 

@@ -51,7 +51,7 @@ fn a_whole_page_has_no_problem() {
     let made = made.expect("nothing is wrong");
     assert!(made.pages >= 4 && made.links > 20, "{made:?}");
     for part in [
-        "You are here",
+        "<summary>You are here: <strong>",
         "5 minutes to read, 1 to run, 3 for the core exercises",
         "<math",
         "id=\"01-1\"",
