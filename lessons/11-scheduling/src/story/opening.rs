@@ -3,6 +3,7 @@
 use super::Scene;
 use super::stall::{self, BEFORE, Seen, TOKENS};
 use super::world::in_ms;
+use generation::GenerateError;
 use generation::candidates::visible;
 use lab::story::Story;
 use lab::term::{self, Tone};
@@ -17,7 +18,7 @@ const TOKEN: usize = 14;
 /// What the stream begins with.
 ///
 /// # Errors
-/// When the prompt and the longest stream of the story do not fit the context.
+/// When the prompt is empty, or it and the longest stream of the story do not fit the context.
 pub fn prompt(scene: &Scene) -> anyhow::Result<Vec<TokenId>> {
     let prompt = match &scene.model.tokenizer {
         Some(_) => {
@@ -26,6 +27,7 @@ pub fn prompt(scene: &Scene) -> anyhow::Result<Vec<TokenId>> {
         }
         None => scene.model.made_up_tokens(0, 4),
     };
+    anyhow::ensure!(!prompt.is_empty(), GenerateError::EmptyPrompt);
     scene.model.needs_context(stall::most_tokens(scene) + 1)?;
     let most = scene.context() - stall::most_tokens(scene);
     anyhow::ensure!(

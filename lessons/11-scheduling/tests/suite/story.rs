@@ -70,3 +70,8 @@ fn a_short_context_is_enough_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson11"), folder.path(), &[8, 40, 64]);
 }
+
+#[test]
+fn an_empty_prompt_is_refused() {
+    fixtures::refuses_an_empty_prompt(env!("CARGO_BIN_EXE_lesson11"));
+}
