@@ -58,7 +58,8 @@ pub fn test_starvation(make: &dyn Fn() -> Box<dyn Subject>) -> Result<(), String
                 let passed = flood.iter().find(|(id, came)| is_new(id) && *came >= late);
                 if let Some((id, came)) = passed {
                     return Err(format!(
-                        "class {class}, {steps} steps, size {size}, preempted: {is_preempted}: {id} came {came} steps later and joined before it"
+                        "class {class}, {steps} steps, size {size}, preempted: {is_preempted}: \
+                         {id} came {came} steps later and joined before it"
                     ));
                 }
             }
