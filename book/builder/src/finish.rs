@@ -1,5 +1,5 @@
 //! What is done to the pages after mdBook has written them: figures and a font are put beside them, and the themes are
-//! cut down to light, dark and automatic.
+//! cut down to light, dark and automatic, and the keyboard gets a way past the table of contents.
 
 use std::path::Path;
 
@@ -50,22 +50,32 @@ fn names(folder: &Path) -> Vec<String> {
 /// Themes of mdBook that this book does not offer.
 const DROPPED: [&str; 3] = ["rust", "coal", "ayu"];
 
-/// Leaves the themes Auto, Light and Dark in every page below `folder`.
-pub fn themes(folder: &Path, problems: &Problems) -> anyhow::Result<()> {
+/// Changes the markup of mdBook in every page below `folder`.
+pub fn markup(folder: &Path, problems: &Problems) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         // toc.html is the bare table of contents, for readers without scripts.
         let is_page = path.extension().is_some_and(|ext| ext == "html") && !path.ends_with("toc.html");
         if path.is_dir() {
-            themes(&path, problems)?;
+            markup(&path, problems)?;
         } else if is_page {
-            match three_themes(&std::fs::read_to_string(&path)?) {
-                Some(text) => std::fs::write(&path, text)?,
+            let page = std::fs::read_to_string(&path)?;
+            match three_themes(&page).map(|page| skip_link(&page)) {
+                Some(Some(text)) => std::fs::write(&path, text)?,
+                Some(None) => problems.add(format!("{}: body or main are not where they were", path.display())),
                 None => problems.add(format!("{}: the menu of themes is not where it was", path.display())),
             }
         }
     }
     Ok(())
+}
+
+/// A link to the text is the first stop of the Tab key. `None` when body or main are not where they were in mdBook 0.5.4.
+fn skip_link(page: &str) -> Option<String> {
+    let is_there = page.matches("<body>").count() == 1 && page.matches("<main>").count() == 1;
+    let link = "<body>\n    <a class=\"skip-link\" href=\"#text\">Skip to the text</a>";
+    let page = page.replacen("<body>", link, 1);
+    is_there.then(|| page.replacen("<main>", "<main id=\"text\" tabindex=\"-1\">", 1))
 }
 
 /// `None` when the menu is not where it was in mdBook 0.5.4.
@@ -90,5 +100,16 @@ mod tests {
         let expected = button("light", "Light") + &button("navy", "Dark");
         assert_eq!(three_themes(&menu), Some(expected));
         assert_eq!(three_themes("<p>no menu</p>\n"), None);
+    }
+
+    #[test]
+    fn the_first_link_leads_to_the_text() {
+        let page = skip_link("<body>\n<nav></nav><main><p>x</p></main></body>").expect("body and main are there");
+        let (link, main) = (
+            page.find("href=\"#text\""),
+            page.find("<main id=\"text\" tabindex=\"-1\">"),
+        );
+        assert!(link < page.find("<nav>") && link < main && main.is_some(), "{page}");
+        assert_eq!(skip_link("<body></body>"), None);
     }
 }

@@ -54,7 +54,7 @@ fn build(root: &Path, out: &Path, problems: &Problems) -> anyhow::Result<()> {
     book.build()?;
     finish::figures(&workbook, out, problems);
     finish::font(&workbook, out, problems);
-    finish::themes(out, problems)
+    finish::markup(out, problems)
 }
 
 /// A page that SUMMARY.md does not list would not be built: it was forgotten.

@@ -25,6 +25,7 @@ fn built(page: &str) -> (Result<Made, Vec<String>>, String) {
         "theme/book.css",
         "theme/figures.css",
         "theme/figures.js",
+        "theme/page.js",
         "figures/demo.js",
         "figures/demo.json",
         "drawings/here.svg",
