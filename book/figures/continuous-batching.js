@@ -94,14 +94,14 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
     let plans;
     let followed = null;
 
-    const totals = ui.el("div", { style: { marginBottom: "10px", lineHeight: "1.5" } });
+    const totals = ui.el("div", { style: { display: "flex", flexWrap: "wrap", gap: "0 1.6em", marginBottom: "6px", fontSize: "0.92em" } });
     const picture = ui.el("div", { style: { overflowX: "auto" } });
-    const origin = ui.el("p", { style: { margin: "6px 0 10px", color: "var(--d-soft)", fontSize: "0.9em" } });
+    const origin = ui.el("p", { style: { margin: "6px 0 0", color: "var(--d-soft)", fontSize: "0.88em" } });
     const table = ui.el("table", { style: { width: "100%", maxWidth: "560px", borderCollapse: "collapse" } });
-    root.append(totals, picture, origin, table);
+    root.append(totals, picture, origin, ui.fold("Follow a request, or move its arrival", table));
 
     const LEFT = 66;
-    const HIGH = 26;
+    const HIGH = 22;
     const LINE = 17;
 
     function text(x, y, children, more) {
@@ -126,7 +126,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
             })));
         }
         for (let slot = 0; slot < run.slots; slot += 1) {
-            nodes.push(text(0, slotsTop + slot * (HIGH + 4) + 18, `${isStatic ? "row" : "slot"} ${slot}`, { style: "font-size:13px" }));
+            nodes.push(text(0, slotsTop + slot * (HIGH + 4) + 16, `${isStatic ? "row" : "slot"} ${slot}`, { style: "font-size:13px" }));
             nodes.push(ui.svg("path", { d: `M${LEFT} ${slotsTop + slot * (HIGH + 4) + HIGH / 2}h${width * steps}`, stroke: "var(--d-line)", "stroke-dasharray": "2 4" }));
         }
         seats.forEach((seat, i) => {
@@ -153,7 +153,7 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
                 ...box, fill: isPrompt && isPast ? `var(--d-${colour})` : `var(--d-${colour}-soft)`,
                 stroke: `var(--d-${colour})`, "stroke-width": isPrompt ? 2.5 : 1,
             }),
-            text(x + width / 2 - 1, y + 18, NAMES[request], {
+            text(x + width / 2 - 1, y + 16, NAMES[request], {
                 "text-anchor": "middle", opacity: isPast ? 1 : 0.6,
                 style: `font-weight:${isPrompt ? 600 : 400}${isPrompt && isPast ? ";fill:var(--d-bg)" : ""}`,
             }),
@@ -234,8 +234,8 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         });
         const [fewer, more] = [plans.continuous, plans.fixed].map(stepsOf);
         ui.fill(origin, fewer === more ? "The same number of steps. " : `${more} / ${fewer} = ${(more / fewer).toFixed(2)} times as many steps in static batches. `, isRecorded(run)
-            ? "As recorded: below the engine of this lesson, above the plan of lesson 07."
-            : `Computed here by two rules, which give all ${trace.runs.length} recorded runs.`);
+            ? "Recorded from lesson 07's plan and from the engine."
+            : `Computed here by two rules that give all ${trace.runs.length} recorded runs.`);
     }
 
     function plan() {
@@ -259,14 +259,20 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         const every = PATTERNS[arrivals.element.selectedIndex];
         if (every) run.arrivals = run.lengths.map((_, i) => i * every.every);
     };
+    function mix(i) {
+        run.lengths = trace.mixes[Number(i)].lengths;
+        if (!PATTERNS[arrivals.element.selectedIndex]) arrivals.element.selectedIndex = 0;
+        arrive();
+        show(true);
+    }
     const stepper = ui.stepper({
         steps: plan(),
         render(step) { draw(step); return told(run, plans, step); },
     });
-    ui.select({
+    const lengths = ui.select({
         label: "lengths",
         options: trace.mixes.map((mix, i) => [String(i), mix.name]),
-        change(i) { run.lengths = trace.mixes[Number(i)].lengths; if (!PATTERNS[arrivals.element.selectedIndex]) arrivals.element.selectedIndex = 0; arrive(); show(true); },
+        change: mix,
     });
     ui.range({ label: "slots", min: 1, max: 4, value: run.slots, change(slots) { run.slots = slots; show(false); } });
     const arrivals = ui.select({
@@ -275,4 +281,21 @@ window.figures.register("continuous-batching", (root, trace, ui) => {
         change() { arrive(); show(false); },
     });
     drawTable();
+
+    // Eight requests of one length, computed by the same two rules.
+    const EQUAL = trace.mixes.findIndex((each) => new Set(each.lengths).size === 1);
+    const equal = { ...run, lengths: trace.mixes[EQUAL].lengths, arrivals: trace.mixes[EQUAL].lengths.map(() => 0) };
+    const saved = (each) => stepsOf(fixed(each)) - stepsOf(continuous(each));
+    const here = saved(run);
+    ui.guess({
+        question: `Here ${here} of ${stepsOf(plans.fixed)} steps are saved. How many for ${equal.lengths.length} requests of ${equal.lengths[0]} tokens each?`,
+        options: [saved(equal), here, 2 * here].map(String),
+        answer: 0,
+        because: "Requests of one length that begin together end together: no row is free before the batch is done.",
+        done() {
+            lengths.element.selectedIndex = EQUAL;
+            arrivals.element.selectedIndex = 0;
+            mix(EQUAL);
+        },
+    });
 });

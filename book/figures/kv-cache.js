@@ -7,26 +7,28 @@ window.figures.register("kv-cache", (root, trace, ui) => {
     const columns = trace.pieces.length;
     const [left, top, width, height] = [40, 84, 22, 17];
     const most = Math.max(...[...runs.values()].map((r) => r.steps.length));
-    const below = top + most * height + 44; // the second picture: rows of this step
-    const thin = 7;
+    // The second picture: the rows of this step.
+    const [edge, above, narrow, thin] = [24, 26, 13, 9];
     const x = (position) => left + position * width;
 
     const say = (text) => ui.el("p", { style: { margin: "0 0 0.4em" } }, text);
-    const picture = ui.el("div", { style: { maxWidth: "600px" } });
+    const picture = ui.el("div", { style: { flex: "1 1 420px", maxWidth: "440px" } });
+    const reads = ui.el("div", { style: { flex: "1 1 236px", maxWidth: "248px" } });
     const counts = ui.el("div");
     root.append(
         say("Blue: computed for the first time. Orange with a stroke: computed again. Green with a dot: not computed, its keys and values are kept and read. Ring: the token that is chosen."),
-        picture, counts);
+        ui.el("div", { style: { display: "flex", flexWrap: "wrap", gap: "12px", alignItems: "flex-start" } }, picture, reads),
+        ui.fold("The numbers", counts));
 
     const text = (x, y, content, anchor = "start", more = {}) =>
         ui.svg("text", { x, y, "text-anchor": anchor, style: { fontSize: "12.5px", ...more } }, content);
     const colors = { new: ["var(--d-a)", "var(--d-a)"], again: ["var(--d-b-soft)", "var(--d-b)"], kept: ["var(--d-good-soft)", "var(--d-good)"] };
 
     /** A position in a step, or a key that a row reads. */
-    function cell(position, y, high, kind) {
+    function cell(position, y, high, kind, [from, wide] = [left, width]) {
         const [fill, stroke] = colors[kind];
-        const [cx, cy] = [x(position) + width / 2, y + high / 2];
-        const nodes = [ui.svg("rect", { x: x(position), y, width, height: high, fill, stroke: kind === "new" ? "var(--d-bg)" : stroke, "stroke-width": 0.8 })];
+        const [cx, cy] = [from + (position + 0.5) * wide, y + high / 2];
+        const nodes = [ui.svg("rect", { x: from + position * wide, y, width: wide, height: high, fill, stroke: kind === "new" ? "var(--d-bg)" : stroke, "stroke-width": 0.8 })];
         if (kind === "again") nodes.push(ui.svg("path", { d: `M${cx - high / 3} ${cy + high / 3}L${cx + high / 3} ${cy - high / 3}`, stroke, "stroke-width": 1.6 }));
         if (kind === "kept") nodes.push(ui.svg("circle", { cx, cy, r: Math.min(2.6, high / 4), fill: stroke }));
         return nodes;
@@ -73,18 +75,24 @@ window.figures.register("kv-cache", (root, trace, ui) => {
         nodes.push(ui.svg("rect", { x: left, y: top + at * height, width: columns * width, height, fill: "none", stroke: "var(--d-ink)", "stroke-width": 1.8 }));
         nodes.push(text(4, top - 8, "step"));
 
-        // This step's rows, one below the other, and the keys that each of them reads.
-        nodes.push(text(left, below - 8, `step ${at + 1}: ${step.rows === 1 ? "its row, and the keys that it reads" : `its ${step.rows} rows, and the keys that each reads`}`));
-        for (let r = 0; r < step.rows; r++) {
-            const position = step.first + r;
-            for (let p = 0; p <= position; p++) nodes.push(cell(p, below + r * thin, thin, p < step.first ? "kept" : "new"));
-        }
-        const rowName = (r) => text(left - 8, below + (r + 0.5) * thin + 4.5, step.first + r, "end", { fill: "var(--d-soft)" });
-        nodes.push(rowName(0), step.rows > 2 ? rowName(step.rows - 1) : null);
-
         ui.fill(picture, ui.svg("svg", {
-            viewBox: `0 0 ${left + columns * width + 28} ${below + (columns - 1) * thin + 6}`, role: "img",
-            "aria-label": `Step ${at + 1}: positions ${step.first} to ${end(step) - 1} are computed, ${step.first} are kept; ${step.keys} pairs of a row and a key are read`,
+            viewBox: `0 0 ${left + columns * width + 28} ${top + most * height + 6}`, role: "img",
+            "aria-label": `Step ${at + 1}: positions ${step.first} to ${end(step) - 1} are computed, ${step.first} are kept`,
+        }, nodes));
+        drawReads(step, at);
+    }
+
+    /** A step's rows, one below the other, and the keys that each of them reads. */
+    function drawReads(step, at) {
+        const nodes = [text(edge, 14, `step ${at + 1}: ${step.rows === 1 ? "a row and the keys it reads" : `${step.rows} rows and the keys each reads`}`)];
+        for (let r = 0; r < step.rows; r++) {
+            for (let p = 0; p <= step.first + r; p++) nodes.push(cell(p, above + r * thin, thin, p < step.first ? "kept" : "new", [edge, narrow]));
+        }
+        const rowName = (r) => text(edge - 6, above + (r + 0.5) * thin + 4.5, step.first + r, "end", { fill: "var(--d-soft)" });
+        nodes.push(rowName(0), step.rows > 2 ? rowName(step.rows - 1) : null);
+        ui.fill(reads, ui.svg("svg", {
+            viewBox: `0 0 ${edge + columns * narrow + 4} ${above + (columns - 1) * thin + 6}`, role: "img",
+            "aria-label": `${step.keys} pairs of a row and a key are read`,
         }, nodes));
     }
 
@@ -133,13 +141,28 @@ window.figures.register("kv-cache", (root, trace, ui) => {
         label: "Step",
         render(at) { draw(at); count(at); return sentence(run.steps[at]); },
     });
-    ui.select({
+    const choose = (kind) => {
+        run = runs.get(kind);
+        stepper.reset(run.steps, stepper.index);
+    };
+    const loop = ui.select({
         label: "The loop",
         options: [["naive", "naive, as in lesson 05"], ["cached", "with a cache"], ["chunked", "with a cache, the prompt in chunks of 3"]],
         value: run.kind,
-        change(kind) {
-            run = runs.get(kind);
-            stepper.reset(run.steps, stepper.index);
+        change: choose,
+    });
+
+    const rowsOf = (kind) => sum(runs.get(kind).steps, "rows");
+    const texts = trace.steps.length;
+    ui.guess({
+        question: `With a cache ${texts} tokens cost ${rowsOf("cached")} rows. How many does lesson 05's loop compute?`,
+        options: [2 * rowsOf("cached"), trace.prompt_tokens * texts, rowsOf("naive")].map(String),
+        answer: 2,
+        because: "Each step begins again at the first position, and the text grows. Go back step by step and look for orange.",
+        done() {
+            loop.element.value = loop.element.options[0].value;
+            choose("naive");
+            stepper.go(runs.get("naive").steps.length - 1);
         },
     });
 });

@@ -15,9 +15,9 @@ window.figures.register("layout", (root, trace, ui) => {
     const stepsOf = (r) => (r.steps.length > 0 ? r.steps : trace.steps);
 
     const view = ui.el("p", { style: { margin: "0 0 0.4em" } });
-    const picture = ui.el("div", { style: { maxWidth: "600px" } });
+    const picture = ui.el("div", { style: { maxWidth: "480px", margin: "0 auto" } });
     const counts = ui.el("div");
-    root.append(view, picture, counts);
+    root.append(view, picture, ui.fold("The numbers", counts));
 
     const text = (x, y, content, anchor = "start") =>
         ui.svg("text", { x, y, "text-anchor": anchor, style: { fontSize: "12.5px" } }, content);

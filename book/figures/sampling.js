@@ -163,7 +163,7 @@ window.figures.register("sampling", (root, trace, ui) => {
 
     // --- what is shown
 
-    const ROWS = 7;
+    const ROWS = 6;
     const soft = (...children) => ui.el("span", { style: { color: "var(--d-soft)" } }, ...children);
     const text = ui.el("p", { style: { margin: "0 0 4px", minHeight: "1.6em" } });
     const bars = ui.el("div", { role: "list", style: { margin: "0 0 6px" } });

@@ -106,9 +106,9 @@ window.figures.register("scheduling", (root, trace, ui) => {
     const totals = ui.el("p", { style: { margin: "0 0 8px", lineHeight: "1.5" } });
     const packer = ui.el("div");
     const picture = ui.el("div", { style: { overflowX: "auto" } });
-    const gaps = ui.el("p", { style: { margin: "6px 0 10px", color: "var(--d-soft)", fontSize: "0.9em", minHeight: "3em" } });
+    const gaps = ui.el("p", { style: { margin: "6px 0 0", color: "var(--d-soft)", fontSize: "0.86em", lineHeight: "1.35", minHeight: "2.7em" } });
     const table = ui.el("table", { style: { width: "100%", maxWidth: "620px", borderCollapse: "collapse" } });
-    const fold = ui.el("details", {}, ui.el("summary", {}, "Times of each request; a letter follows it"), table);
+    const fold = ui.fold("Times of each request; a letter follows it", table);
     root.append(totals, packer, picture, gaps, fold);
 
     const text = (x, y, children, more) => ui.svg("text", { x, y, ...more }, children);
@@ -170,12 +170,12 @@ window.figures.register("scheduling", (root, trace, ui) => {
         }
         const share = budget() === 0 ? `${used} rows, no bound` : `${used} of ${budget()} rows`;
         ui.fill(packer, ui.svg("svg", {
-            viewBox: `0 0 ${WIDE} ${top}`, role: "img", style: `max-width:${WIDE * 1.1}px`,
+            viewBox: `0 0 ${WIDE} ${top}`, role: "img", style: `max-width:${WIDE * 1.05}px`,
             "aria-label": `${share}; ${owners.length} of ${blocks()} blocks are held`,
         }, nodes));
     }
 
-    const LINE = 26;
+    const LINE = 24;
     /** A line for each request; a step is as wide as it is long. */
     function drawTimeline(index) {
         const end = steps[steps.length - 1].began + steps[steps.length - 1].units;
@@ -218,7 +218,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
         nodes.push(text(0, high - 6, "time", { style: soft }));
         for (let time = 0; time <= end; time += 100) nodes.push(text(x(time), high - 6, time, { "text-anchor": time === 0 ? "start" : "middle", style: soft }));
         ui.fill(picture, ui.svg("svg", {
-            viewBox: `0 0 ${wide} ${high}`, role: "img", style: `max-width:${wide * 1.1}px`,
+            viewBox: `0 0 ${wide} ${high}`, role: "img", style: `max-width:${wide * 1.02}px`,
             "aria-label": `${steps.length} steps in ${end} units of time`,
         }, nodes));
         // Where the drawing is wider than its place, the step stays in sight.
@@ -297,7 +297,7 @@ window.figures.register("scheduling", (root, trace, ui) => {
         start: 2,
         render(i) { draw(i); return told(steps[i], i); },
     });
-    const labels = { budgets: "budget of a step", chunks: "chunk", policies: "order of joining", memories: "memory", preemptions: "preempted by" };
+    const labels = { budgets: "budget", chunks: "chunk", policies: "order", memories: "memory", preemptions: "preempted by" };
     for (const kind of kinds) {
         ui.select({
             label: labels[kind],

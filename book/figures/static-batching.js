@@ -9,10 +9,10 @@ window.figures.register("static-batching", (root, trace, ui) => {
     const stepsOf = (r) => (runOf(r).steps.length > 0 ? runOf(r).steps : trace.steps);
 
     // Queue and bars stand side by side where there is room.
-    const picture = ui.el("div", { style: { flex: "1 1 380px", maxWidth: "460px" } });
+    const picture = ui.el("div", { style: { flex: "1 1 380px", maxWidth: "400px" } });
     const bars = ui.el("div", { style: { flex: "1 1 260px", maxWidth: "320px" } });
     const numbers = ui.el("div");
-    root.append(ui.el("div", { style: { display: "flex", flexWrap: "wrap", gap: "14px", alignItems: "flex-start" } }, picture, bars), numbers);
+    root.append(ui.el("div", { style: { display: "flex", flexWrap: "wrap", gap: "14px", alignItems: "flex-start" } }, picture, bars), ui.fold("The numbers", numbers));
 
     const text = (x, y, content, anchor = "start", attrs = {}) =>
         ui.svg("text", { x, y, "text-anchor": anchor, fill: "var(--d-ink)", style: { fontSize: "14px" }, ...attrs }, content);
@@ -44,7 +44,7 @@ window.figures.register("static-batching", (root, trace, ui) => {
     /** One line a request: its tokens as a thick bar, its padding as a thin one; a bracket holds the rows of a batch together. */
     function drawQueue(step) {
         const { lengths } = cells(step);
-        const [left, top, pitch, scale] = [14, 24, 4.5, 330 / trace.max_width];
+        const [left, top, pitch, scale] = [14, 24, 3.6, 330 / trace.max_width];
         const nodes = [text(left, 15, `${lengths.length} requests, by ${step.size}`), text(left + 330, 15, `${trace.max_width} tokens`, "end", { fill: "var(--d-soft)" })];
         let y = top, request = 0;
         for (const batch of step.batches) {
@@ -54,8 +54,8 @@ window.figures.register("static-batching", (root, trace, ui) => {
             }));
             for (const length of lengths.slice(request, request + batch.requests)) {
                 const useful = length * scale;
-                nodes.push(box(left, y + 0.5, useful, pitch - 1.2, "var(--d-a)"));
-                if (batch.width > length) nodes.push(box(left + useful, y + 1.6, batch.width * scale - useful, 1.6, "var(--d-b)"));
+                nodes.push(box(left, y + 0.5, useful, pitch - 1, "var(--d-a)"));
+                if (batch.width > length) nodes.push(box(left + useful, y + 1.3, batch.width * scale - useful, 1.5, "var(--d-b)"));
                 y += pitch;
             }
             request += batch.requests;
@@ -131,7 +131,6 @@ window.figures.register("static-batching", (root, trace, ui) => {
 
     const stepper = ui.stepper({
         steps: stepsOf(rule),
-        start: trace.sizes.indexOf(8),
         label: "Batch size",
         render(i) {
             const step = stepsOf(rule)[i];
@@ -143,12 +142,23 @@ window.figures.register("static-batching", (root, trace, ui) => {
     });
     const again = () => stepper.reset(stepsOf(rule), stepper.index);
     ui.select({
-        label: "padded to", options: [["own", "the longest of the batch"], ["global", `${trace.max_width} tokens, always`], ["buckets", "the longest, in buckets"]],
+        label: "padded to", options: [["own", "the longest"], ["global", `${trace.max_width}, always`], ["buckets", "the longest, in buckets"]],
         value: rule, change: (value) => { rule = value; again(); },
     });
     ui.select({ label: "requests", options: queues.map((q) => [q.name, q.label]), value: queue, change: (value) => { queue = value; again(); } });
     ui.range({
         label: "machine", min: 1, max: 24, value: balance, show: (value) => `${value} a byte`,
         change: (value) => { balance = value; again(); },
+    });
+
+    // The answer is that of the opening: the queue in its order, the machine as it stands there.
+    const eight = trace.sizes.indexOf(8);
+    const gain = times(stepsOf(rule)[0], "decode").time / times(stepsOf(rule)[eight], "decode").time;
+    ui.guess({
+        question: "Eight in a batch instead of one, as here: how many times the tokens a second?",
+        options: ["1.1", short(gain), "16"],
+        answer: 1,
+        because: "One reading of the weights serves eight rows. Move the machine to 1 and to 24 a byte: which of the two does the time wait for?",
+        done() { stepper.go(eight); },
     });
 });

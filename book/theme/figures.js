@@ -70,6 +70,11 @@
             this.steppers = [];
         }
 
+        /** A part that is folded until the reader opens it. It is made once and filled at each step, so it stays as the reader left it. */
+        fold(summary, ...children) {
+            return el("details", { class: "figure-fold" }, el("summary", {}, summary), children);
+        }
+
         /** The sentence under the drawing, read aloud when it changes. A stepper sets it by itself. */
         say(text) {
             if (this.parts.text.textContent !== text) this.parts.text.textContent = text;
@@ -168,7 +173,7 @@
                 if (done) done();
             };
             append(box, [el("span", {}, el("strong", {}, "Guess first. "), question),
-                options.map((option, i) => el("button", { type: "button", onclick: () => pick(i) }, option))]);
+                el("span", { class: "figure-options" }, options.map((option, i) => el("button", { type: "button", onclick: () => pick(i) }, option)))]);
             this.parts.stage.before(box);
         }
 
