@@ -84,7 +84,7 @@ window.figures.register("kv-cache", (root, trace, ui) => {
 
     /** A step's rows, one below the other, and the keys that each of them reads. */
     function drawReads(step, at) {
-        const nodes = [text(edge, 14, `step ${at + 1}: ${step.rows === 1 ? "a row and the keys it reads" : `${step.rows} rows and the keys each reads`}`)];
+        const nodes = [text(edge, 14, `step ${at + 1}: ${step.rows === 1 ? "a row and its keys" : `${step.rows} rows and their keys`}`)];
         for (let r = 0; r < step.rows; r++) {
             for (let p = 0; p <= step.first + r; p++) nodes.push(cell(p, above + r * thin, thin, p < step.first ? "kept" : "new", [edge, narrow]));
         }
