@@ -5,7 +5,7 @@
 // Fails when a page writes an error to the console, asks for a file that is not there or for anything outside the book, or
 // is wider than the phone; when a code block has to be scrolled on a desktop; when an interactive figure does not start, does
 // not step to its end and back by keyboard, says the same sentence twice in a row, or is higher than a screen; when axe finds a
-// breach of WCAG 2 A or AA; when a text of a picture is pale or cut off; when the first Tab does not lead past the table of
+// breach of WCAG 2 A or AA; when a text of a picture is pale or cut off; when paper would have blank pages; when the first Tab does not lead past the table of
 // contents; when the search finds nothing. --shots saves pictures of every page.
 import { readdirSync, readFileSync, mkdirSync, existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -144,6 +144,14 @@ const paleTexts = () => {
     return said;
 };
 
+/** What makes blank pages on paper: a fixed box repeats on each page, and a title that breaks the page again after mdBook did. */
+const blankPaper = () => {
+    const isFixed = (node) => getComputedStyle(node).position === "fixed" && node.getClientRects().length > 0;
+    const fixed = [...document.querySelectorAll("body *")].filter(isFixed).map((node) => `on paper <${node.tagName.toLowerCase()} class="${node.className}"> repeats on each page`);
+    const titles = [...document.querySelectorAll("main h1")].filter((title) => getComputedStyle(title).breakBefore !== "auto");
+    return fixed.concat(titles.map((title) => `on paper a blank page precedes "${title.textContent}"`));
+};
+
 /** What axe says against a page. The rules that do not depend on the theme are tried once. */
 async function breaches(page, isDark) {
     await page.evaluate(axe);
@@ -258,6 +266,10 @@ for (const look of looks) {
             said.push(...await page.evaluate(paleTexts), ...await breaches(page, isDark));
         }
         if (!isPaper && !isDark) said.push(...await page.evaluate(cutTexts));
+        if (isPaper) {
+            await page.emulateMedia({ media: "print" });
+            said.push(...await page.evaluate(blankPaper));
+        }
         for (const text of said) problem(look, path, text);
         if (!isPaper) {
             for (const figure of await page.locator("figure.interactive").all()) {
