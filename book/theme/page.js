@@ -1,5 +1,5 @@
-// What the book adds to mdBook's own scripts: a table of contents that opens by keyboard, arrow keys that stay with what they
-// scroll, and a search that shows the glossary first and the notes for teachers last.
+// What the book adds to mdBook's own scripts: a first Tab past the table of contents, which opens by keyboard too, arrow keys
+// that stay with what they scroll, and a search that shows the glossary first and the notes for teachers last.
 (() => {
     "use strict";
 
@@ -12,6 +12,16 @@
         event.preventDefault();
         toggle.click();
     });
+
+    // The table of contents scrolls to the current chapter, and from there Chromium looks for the first stop of the Tab key. The
+    // first stop is the link to the text, unless the reader has pressed or clicked something or came to an anchor.
+    const begin = (event) => {
+        for (const name of ["keydown", "pointerdown"]) document.removeEventListener(name, begin, true);
+        if (event.key !== "Tab" || event.shiftKey || window.location.hash || document.activeElement !== document.body) return;
+        event.preventDefault();
+        document.querySelector(".skip-link").focus();
+    };
+    for (const name of ["keydown", "pointerdown"]) document.addEventListener(name, begin, true);
 
     // Inside the text the arrows scroll a code block or move a control; only elsewhere they turn the page.
     const main = document.querySelector("main");

@@ -7,7 +7,7 @@ use crate::workbook::{Lesson, Workbook};
 
 /// The colours of recorded charts that follow the theme, and their variables in `book.css`. A colour that a chart has
 /// besides these stays as it is.
-const CHART_COLOURS: [(&str, &str); 16] = [
+const CHART_COLOURS: [(&str, &str); 17] = [
     ("#FAF8F4", "paper"),
     ("#D9D4C9", "frame"),
     ("#222428", "ink"),
@@ -24,6 +24,7 @@ const CHART_COLOURS: [(&str, &str); 16] = [
     ("#AE7FB9", "purple-pale"),
     ("#C0920C", "ochre"),
     ("#9A9CA1", "grey"),
+    ("#FFFFFF", "label"),
 ];
 
 /// The way of a request. With a number it is folded under one line that names the stages of that lesson.
