@@ -7,7 +7,7 @@ use crate::workbook::{Lesson, Workbook};
 
 /// The colours of recorded charts that follow the theme, and their variables in `book.css`. A colour that a chart has
 /// besides these stays as it is.
-const CHART_COLOURS: [(&str, &str); 17] = [
+const CHART_COLOURS: [(&str, &str); 23] = [
     ("#FAF8F4", "paper"),
     ("#D9D4C9", "frame"),
     ("#222428", "ink"),
@@ -25,6 +25,13 @@ const CHART_COLOURS: [(&str, &str); 17] = [
     ("#C0920C", "ochre"),
     ("#9A9CA1", "grey"),
     ("#FFFFFF", "label"),
+    // The thin lines from the end of a line to its name.
+    ("#8BB2CE", "blue-pale"),
+    ("#EAAC89", "orange-pale"),
+    ("#8CC4AB", "green-pale"),
+    ("#C4A2CA", "purple-pale"),
+    ("#DDC580", "ochre"),
+    ("#ABACAD", "grey"),
 ];
 
 /// The way of a request. With a number it is folded under one line that names the stages of that lesson.
