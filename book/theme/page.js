@@ -29,6 +29,13 @@
         if (event.target !== main && event.key.startsWith("Arrow")) event.stopPropagation();
     });
 
+    // On a phone the map is wider than its frame: the stage of this chapter is scrolled into sight.
+    const map = document.querySelector(".breadcrumb");
+    if (map) map.addEventListener("toggle", () => {
+        const [frame, stage] = [map.querySelector(".here > div"), map.querySelector(".now rect")].map((node) => node.getBoundingClientRect());
+        map.querySelector(".here > div").scrollLeft += stage.left + stage.width / 2 - frame.left - frame.width / 2;
+    });
+
     // In the order of their score, but the best part of the glossary first and the notes for teachers last.
     if (window.elasticlunr) {
         const { search } = window.elasticlunr.Index.prototype;
