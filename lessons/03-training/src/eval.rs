@@ -173,8 +173,8 @@ pub fn fingerprint(set: &Evaluation) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Measures a folder on the test split. `size.prompts` is the number of stories, told greedily and drawn, the slow part; `watch` is given
-/// what is done next.
+/// Measures a folder on the test split. `size.prompts` is the number of stories, which are told greedily and drawn, the
+/// slow part; `watch` is given what is done next.
 ///
 /// # Errors
 /// When the corpus can not be read.

@@ -1,4 +1,4 @@
-//! From `plots.txt` to the tree of all documents.
+//! From `plots.txt` to the tree of all documents, and from `drills.txt` to that of all drills.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ fn turn(role: &str, content: &[Node]) -> Vec<Node> {
 }
 
 /// One question that was not `asked` yet, with the story before it if it is the first, its answer, and then in three
-/// cases of ten the end, else another question, while `left` lasts.
+/// cases of ten the end, else another question, while `left` and the plot's questions last.
 fn questions(plot: &Plot, story: Option<&Seq>, asked: &[usize], left: usize) -> Vec<Node> {
     let open = (0..plot.questions.len()).filter(|index| !asked.contains(index));
     let alternatives = open.map(|index| {

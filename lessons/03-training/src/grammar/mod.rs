@@ -7,6 +7,8 @@
 //! story    ::= one of 16 plots in `plots.txt`: choices between phrases, and slots for names, animals, things, …
 //! ```
 //!
+//! Beside the documents stand drills, a fact or two and a question on them (`drills.txt`).
+//!
 //! - `words`: the slots and their words;
 //! - `template`: the template language, compiled to a tree of choices; `build`: `plots.txt` to the whole tree;
 //! - `expand`: tree and random numbers to text; `decode`: text back to choices;
@@ -112,7 +114,7 @@ impl Grammar {
     }
 
     /// Drill `index`: a fact or two and a question on them, as a chat. It names no hero's animal, so it has no content
-    /// that belongs to a split. The same arguments always give the same drill.
+    /// that belongs to a split. Its `nats` are those among drills. The same arguments always give the same drill.
     pub fn drill(&self, seed: u64, index: u64) -> Document {
         let mut random = Random::at(&[seed, DRILL, index]);
         let mut text = String::new();
