@@ -195,7 +195,7 @@ fn told(failed: &Failed) -> String {
     format!("{}: {}", failed.name, failed.message.lines().next().unwrap_or_default())
 }
 
-/// The outcome as a page: a table of faults, then what is wrong.
+/// The outcome as a page: a table of faults, their number, then what is wrong.
 pub fn render(outcome: &Outcome, page: &Page) -> String {
     const WIDTHS: [usize; 2] = [6, 2];
     const AT: usize = 12;
@@ -210,10 +210,6 @@ pub fn render(outcome: &Outcome, page: &Page) -> String {
         out += &page.paint(tone, &page.columns(&[word, &found.lesson], &WIDTHS, &found.id, AT));
         out += &page.indented(&format!("{}\n{}", found.what, found.told), AT);
     }
-    for problem in &outcome.problems {
-        out += "\n";
-        out += &page.paint(Tone::Bad, &page.text(problem));
-    }
     let all = outcome.faults.len();
     let left: Vec<&Found> = outcome.faults.iter().filter(|found| !found.caught).collect();
     out += "\n";
@@ -225,6 +221,10 @@ pub fn render(outcome: &Outcome, page: &Page) -> String {
             .map(|found| format!("{} {}", found.lesson, found.id))
             .collect();
         out += &page.paint(Tone::Bad, &page.text(&format!("Not caught: {}.", names.join(", "))));
+    }
+    for problem in &outcome.problems {
+        out += "\n";
+        out += &page.paint(Tone::Bad, &page.text(problem));
     }
     out
 }
