@@ -208,15 +208,14 @@ pub fn evaluate(subject: &Subject, corpus: &Path, size: EvalSize, mut watch: imp
         )
     };
     let mut stories_by = |choice: Choice, word: &str| {
-        let done = |done| watch(&format!("{word} stories: {done} of {}", set.prompts.len()));
-        let mut told = subject.tell(&set.prompts, choice, done).into_iter();
-        story_report(&grammar, &set.prompts, |_| told.next().expect("one for each prompt"))
+        (!set.prompts.is_empty()).then(|| {
+            let done = |done| watch(&format!("{word} stories: {done} of {}", set.prompts.len()));
+            let mut told = subject.tell(&set.prompts, choice, done).into_iter();
+            story_report(&grammar, &set.prompts, |_| told.next().expect("one for each prompt"))
+        })
     };
-    let (mut told, mut drawn) = (None, None);
-    if !set.prompts.is_empty() {
-        told = Some(stories_by(Choice::Greedy, "telling greedy"));
-        drawn = Some(stories_by(Choice::Drawn { seed: EVAL_SEED }, "drawing"));
-    }
+    let told = stories_by(Choice::Greedy, "telling greedy");
+    let drawn = stories_by(Choice::Drawn { seed: EVAL_SEED }, "drawing");
     let by_text = |figure: fn(&Score) -> f64| ByText {
         stories: figure(&stories),
         literature: figure(&chapters),

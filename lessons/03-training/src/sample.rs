@@ -82,7 +82,7 @@ pub fn generate(
 
 /// The token at which the running sum of the probabilities passes `at`, a number from 0 to 1.
 fn drawn(logits: &[f32], at: f64) -> TokenId {
-    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let largest = crate::vector::max(logits);
     let share = |logit: &f32| f64::from(logit - largest).exp();
     let mut left = at * logits.iter().map(share).sum::<f64>();
     let passes = logits.iter().position(|logit| {

@@ -142,7 +142,8 @@ fn drills() -> Seq {
     let mut builder = Builder::default();
     builder.read(DRILLS);
     let drill = |plot: &Plot| Seq::from(questions(plot, Some(&builder.compile(&plot.story)), &[], 4));
-    vec![Node::uniform(builder.plots.iter().map(drill).collect())].into()
+    let any = Node::uniform(builder.plots.iter().map(drill).collect());
+    vec![Node::Mark(Mark::Kind(Kind::Questions)), any].into()
 }
 
 fn join_line(text: &mut String, line: &str) {

@@ -116,40 +116,14 @@ impl Grammar {
     /// Drill `index`: a fact or two and a question on them, as a chat. It names no hero's animal, so it has no content
     /// that belongs to a split. Its `nats` are those among drills. The same arguments always give the same drill.
     pub fn drill(&self, seed: u64, index: u64) -> Document {
-        let mut random = Random::at(&[seed, DRILL, index]);
-        let mut text = String::new();
-        let (mut path, mut draws) = (Derivation::start(), Vec::new());
-        expand(&self.drill, &mut random, &mut text, &mut path, &mut draws);
-        Document {
-            text,
-            nats: path.nats,
-            kind: Kind::Questions,
-            path,
-            draws,
-        }
+        told(&self.drill, &mut Random::at(&[seed, DRILL, index]))
     }
 
     fn draw(&self, root: &Seq, seed: u64, split: Split, index: u64, purpose: u64) -> Document {
-        for attempt in 0.. {
-            let mut random = Random::at(&[seed, purpose, index, attempt]);
-            let mut text = String::with_capacity(1024);
-            let (mut path, mut draws) = (Derivation::start(), Vec::new());
-            expand(root, &mut random, &mut text, &mut path, &mut draws);
-            if split_of(&content_key(&path.bindings)) == split {
-                let kind = path
-                    .marks
-                    .iter()
-                    .find_map(|mark| if let Mark::Kind(kind) = mark { Some(*kind) } else { None });
-                return Document {
-                    text,
-                    nats: path.nats,
-                    kind: kind.unwrap_or(Kind::Plain),
-                    path,
-                    draws,
-                };
-            }
-        }
-        unreachable!("every split has content")
+        (0..)
+            .map(|attempt| told(root, &mut Random::at(&[seed, purpose, index, attempt])))
+            .find(|document| split_of(&content_key(&document.path.bindings)) == split)
+            .expect("every split has content")
     }
 
     /// Question `index` of a split, for the task set: the first question of a document of [`Kind::Questions`].
@@ -180,6 +154,24 @@ impl Grammar {
     /// All derivations of a document's text, at most `limit`. There is at most one (tested).
     pub fn derivations(&self, text: &str, limit: usize) -> Vec<Derivation> {
         decode::decode(&self.root, text, limit).0
+    }
+}
+
+/// One way through a tree, with all that is known about it.
+fn told(root: &Seq, random: &mut Random) -> Document {
+    let mut text = String::with_capacity(1024);
+    let (mut path, mut draws) = (Derivation::start(), Vec::new());
+    expand(root, random, &mut text, &mut path, &mut draws);
+    let kind = path
+        .marks
+        .iter()
+        .find_map(|mark| if let Mark::Kind(kind) = mark { Some(*kind) } else { None });
+    Document {
+        text,
+        nats: path.nats,
+        kind: kind.unwrap_or(Kind::Plain),
+        path,
+        draws,
     }
 }
 

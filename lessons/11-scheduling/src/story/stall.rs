@@ -73,7 +73,7 @@ impl Seen {
 
 /// Tokens of the long prompt: what the context holds besides its answer.
 pub fn long_prompt(scene: &Scene) -> Vec<TokenId> {
-    scene.model.made_up_tokens(5, scene.context() - 8)
+    scene.model.made_up_tokens(5, scene.context().saturating_sub(8))
 }
 
 /// Rows of a chunk that are tried, the smallest first.

@@ -68,7 +68,7 @@ fn a_prompt_that_leaves_the_stream_no_room_is_refused_with_the_reason() {
 #[test]
 fn a_short_context_is_enough_or_refused() {
     let folder = tempfile::tempdir().unwrap();
-    fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson11"), folder.path(), &[8, 40, 64]);
+    fixtures::tells_or_refuses_short_contexts(env!("CARGO_BIN_EXE_lesson11"), folder.path(), &[4, 8, 40, 64]);
 }
 
 #[test]
